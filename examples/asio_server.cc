@@ -1,8 +1,8 @@
 // exs inside asio: one thread and one io_context serve the clients of exs, a plain TCP port and a timer.
 //
-// The coroutines of exs have their own loop, which asio carries: it watches the loop's descriptor, and a timer of asio
-// stands for the first timer of the loop. A client of exs sends "add NUMBER NUMBER" and gets the sum; who connects to
-// the TCP port gets a line about it. SIGINT ends the server.
+// The coroutines of exs have their own loop, which asio carries: asio watches the loop's descriptor, and one of its
+// timers stands for the first timer of the loop. A client of exs sends "add NUMBER NUMBER" and gets the sum. A client
+// of the TCP port gets a line with the counts. SIGINT ends the server.
 #include <array>
 #include <asio.hpp>
 #include <chrono>
@@ -22,14 +22,14 @@ using asio::ip::tcp;
 constexpr std::size_t kMessageMax = 128;
 constexpr auto kPeriod = std::chrono::milliseconds(10);
 
-// Runs a loop of exs in an io_context. Whoever spawns a task from outside of the loop calls carry_out() then.
+// Runs a loop of exs in an io_context. After spawning a task outside of the loop, call carry_out().
 class Carrier {
  public:
   Carrier(asio::io_context& context, ex::Loop& loop)
       : loop_(loop), descriptor_(context, checked(loop.descriptor())), timer_(context) {
     watch();
   }
-  ~Carrier() { descriptor_.release(); }  // it is the loop's
+  ~Carrier() { descriptor_.release(); }  // the descriptor belongs to the loop
   Carrier(const Carrier&) = delete;
   Carrier& operator=(const Carrier&) = delete;
 
@@ -62,7 +62,7 @@ struct Counts {
   unsigned long answered = 0, ticks = 0;
 };
 
-// The request in `memory` becomes the reply.
+// Replaces the request in `memory` by the reply.
 std::span<const std::byte> answer(std::span<std::byte> memory, std::size_t length) {
   const std::string request(ex::text_of(memory.first(length)));
   long a = 0;
@@ -91,7 +91,7 @@ ex::Task<> accept_clients(ex::Loop& loop, const ex::Socket& listening, Counts& c
   }
 }
 
-// Timers of both: exs sleeps for the period, asio tells whoever connects.
+// Timers of both: exs sleeps for the period, asio answers the clients of the TCP port.
 ex::Task<> tick(ex::Loop& loop, Counts& counts) {
   for (;;) {
     const std::error_code error = co_await loop.sleep_for(kPeriod);
@@ -116,7 +116,7 @@ void run(std::uint16_t port) {
   ex::Socket listening = ex::Socket::create();
   listening.bind(ex::Address::loopback(port));
   listening.listen(1024);
-  ex::Loop loop;  // destroyed before what its coroutines use
+  ex::Loop loop;  // destroyed before the objects that its coroutines use
   asio::io_context context;
   Carrier carrier(context, loop);
   loop.spawn(accept_clients(loop, listening, counts));

@@ -1,6 +1,5 @@
-// A request/response server of coroutines: what request_server.c does, with one coroutine for each client
-// that reads from top to bottom. Each thread has a loop of its own; they share nothing but the listening
-// socket.
+// A request/response server of coroutines. It does the same as request_server.c, with one coroutine for each client
+// that reads from top to bottom. Each thread has a loop of its own; they share nothing but the listening socket.
 //
 // A request is "add NUMBER NUMBER"; the reply is the sum. SIGINT ends the server.
 #include <signal.h>
@@ -51,7 +50,7 @@ class Places {
   std::vector<std::size_t> free_;
 };
 
-// The request in `memory` becomes the reply.
+// Replaces the request in `memory` by the reply.
 std::span<const std::byte> answer(std::span<std::byte> memory, std::size_t length) {
   const std::string request(ex::text_of(memory.first(length)));
   long a = 0;

@@ -2,7 +2,7 @@
  *
  * Each of two buffers is published with a persistent send on a separate connection. EXS_NOTIFY reports to the
  * producer that the consumer has read a buffer (EXS_EVT_PEER_READ), which can then hold the next block. A
- * third connection carries the number of each block after the first two, so that the consumer reads none
+ * third connection carries the number of each block after the first two, so that the consumer reads no block
  * twice. */
 #include <errno.h>
 #include <exs/exs.h>
@@ -78,7 +78,7 @@ static uint64_t produce(int listener) {
   }
   while (reads < BLOCKS) {
     exs_event_t event = next_event();
-    if (event.exs_evt_type != EXS_EVT_PEER_READ) continue; /* a number has left */
+    if (event.exs_evt_type != EXS_EVT_PEER_READ) continue; /* the send of a number */
     int buffer = event.exs_evt_socket == sockets[1];
     reads += event.exs_evt_union.exs_evt_xfer.exs_evt_count;
     held[buffer] += 2;

@@ -1,9 +1,9 @@
 /* An asynchronous echo server: many clients, one thread (beside the one that waits for SIGINT), one event
  * queue, one pool of buffers.
  *
- * One accept and, for each client, one receive stay posted. A message comes in a buffer of the pool; the send that
- * returns it leaves from there, and its event gives the buffer back. So the program has as many buffers as messages it
- * holds at a time, whatever the number of clients, and keeps nothing about a client. */
+ * One accept and, for each client, one receive stay posted. A message arrives in a buffer of the pool. The send that
+ * returns it uses the same buffer, and its event gives the buffer back. So the program needs as many buffers as messages
+ * that it holds at a time, whatever the number of clients, and keeps no state of a client. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
@@ -55,7 +55,7 @@ static void echo(struct reply reply) {
   if (errno == EAGAIN) {
     stalled[stalled_count++] = reply; /* the queue is full: dequeue events first */
   } else {
-    exs_pool_return(pool, reply.buffer); /* the client has gone, which the last event of its receive tells */
+    exs_pool_return(pool, reply.buffer); /* the client has gone: the last event of its receive follows */
   }
 }
 
@@ -93,11 +93,11 @@ static void handle_sent(const exs_event_t* event) {
   exs_pool_return(pool, event->exs_evt_union.exs_evt_xfer.exs_evt_buf);
 }
 
-/* SIGINT becomes an event: a handler does not end a wait that begins just after it. */
+/* Turns SIGINT into an event, because a handler does not end a wait that begins just after it. */
 static void* await_interrupt(void* signals) {
   int number;
   sigwait(signals, &number);
-  while (exs_qpost(queue, NULL, NULL) == -1 && errno == EAGAIN) sched_yield(); /* full: just now */
+  while (exs_qpost(queue, NULL, NULL) == -1 && errno == EAGAIN) sched_yield(); /* the queue is full for now */
   return NULL;
 }
 

@@ -1,8 +1,8 @@
 /* A server in a program that has a loop of its own: one thread sleeps in epoll_wait, for the queue of exs, a timer,
  * signals and its standard input.
  *
- * A client sends "add NUMBER NUMBER" and gets the sum. The word "count" on the standard input prints what was
- * answered, the timer prints it when it has changed, and the end of the input, or SIGINT, ends the server. */
+ * A client sends "add NUMBER NUMBER" and gets the sum. The word "count" on the standard input prints the number
+ * of answers, the timer prints it when it has changed, and the end of the input, or SIGINT, ends the server. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>
@@ -28,7 +28,7 @@ static int check(int result, const char* what) {
   exit(1);
 }
 
-/* The request in `text` becomes the reply; returns its length. */
+/* Replaces the request in `text` by the reply; returns its length. */
 static size_t answer(char text[MESSAGE_MAX], size_t length) {
   long a, b;
   char request[MESSAGE_MAX + 1] = "";
@@ -68,7 +68,7 @@ static void handle(const exs_event_t* event) {
   }
 }
 
-/* The descriptor of the queue is level-triggered: what a batch leaves wakes epoll_wait again. */
+/* The queue's descriptor is level-triggered: events that a batch leaves wake epoll_wait again. */
 static void handle_queue(void) {
   exs_event_t events[BATCH];
   int count = exs_qdequeue(queue, events, BATCH, &(struct timeval){0, 0});
@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
       if (descriptor == signals || (descriptor == STDIN_FILENO && !handle_input())) going_on = 0;
     }
   }
-  exs_fini(); /* closes what is open and frees queues and registrations */
+  exs_fini(); /* closes all sockets and frees queues and registrations */
   printf("ended, %lu requests answered\n", answered);
   return 0;
 }

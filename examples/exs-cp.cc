@@ -1,8 +1,8 @@
 // exs-cp: copies a file to another process, straight from one mapped file into the other.
 //   exs-cp -s [ADDRESS:]PORT TARGET (receives, and ends; port 0: any)    exs-cp [HOST:]PORT SOURCE (sends)
-// Without an address both ends are on this machine. 0.0.0.0 receives on all addresses of it.
-// On the wire: length and checksum (8 bytes each, big endian), then the file in pieces; back comes a
-// sentence, "ok" or what went wrong. The target gets its name when it is complete, and is never replaced.
+// Without an address both ends are on this machine; 0.0.0.0 receives on all of its addresses.
+// On the wire: length and checksum (8 bytes each, big endian), then the file in pieces. The receiver answers
+// with a sentence, "ok" or the error. The target gets its name when it is complete, and is never replaced.
 #include <endian.h>
 #include <exs/exs.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kPieceBytes = 4 << 20, kPiecesUnderWay = 8, kAnswerBytes = 1024;
 exs_qhandle_t queue;
 exs_event_t event;  // the last one
-struct Notes {      // what is sent besides the file
+struct Notes {      // sent besides the file
   std::uint64_t length_bytes, checksum;
   char answer[kAnswerBytes];
 } notes;
@@ -36,7 +36,7 @@ int check(int result, const std::string& what) {
   return result;
 }
 
-// Waits for the next event, which has this type unless the receiver has sent its answer. Returns its length.
+// Waits for the next event, which has this type unless the receiver has sent its answer. Returns the event's length.
 std::size_t next(int type, const std::string& doing) {
   int taken = 0;
   do taken = exs_qdequeue(queue, &event, 1, nullptr);
@@ -49,14 +49,14 @@ std::size_t next(int type, const std::string& doing) {
   return length;
 }
 
-// FNV-1a: finds accidents, not attacks.
+// FNV-1a: detects accidents, not attacks.
 std::uint64_t checksum(std::string_view bytes) {
   std::uint64_t sum = 0xcbf29ce484222325U;
   for (const char byte : bytes) sum = (sum ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
   return sum;
 }
 
-// A whole file as registered memory. Pages of a file that shrinks meanwhile raise SIGBUS.
+// A whole file as registered memory. If the file shrinks meanwhile, its lost pages raise SIGBUS.
 struct MappedFile {
   MappedFile(const std::string& name, int descriptor, std::size_t length, int access) : size(length) {
     if (length == 0) return;
@@ -98,7 +98,7 @@ void receive_into(int socket, const std::string& part) {
   if (next(EXS_EVT_RECV, "receiving") != offsetof(Notes, answer)) fail("no header came");
   const std::uint64_t total = be64toh(notes.length_bytes);
   const int descriptor = check(open(part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644), part);
-  // Room for all of it now, or an error now: a disk that fills up later would be a SIGBUS.
+  // Allocates all of the file now or fails now: a disk that fills up later would raise SIGBUS.
   if (total > 0 && (errno = posix_fallocate(descriptor, 0, static_cast<off_t>(total))) != 0) check(-1, part);
   const MappedFile file(part, descriptor, total, PROT_READ | PROT_WRITE);
   transfer(socket, file, exs_recv, EXS_EVT_RECV);
@@ -110,7 +110,7 @@ void receive_file(int socket, const std::string& target) {
   std::string answer = "ok";
   try {
     receive_into(socket, part);
-    fs::create_hard_link(part, target);  // unlike rename never replaces a file
+    fs::create_hard_link(part, target);  // unlike rename, this never replaces a file
   } catch (const std::exception& error) {
     answer = error.what();
   }
@@ -120,7 +120,7 @@ void receive_file(int socket, const std::string& target) {
   if (answer != "ok") fail(answer);
 }
 
-// Of "HOST:PORT" or "PORT".
+// Resolves "HOST:PORT" or "PORT".
 sockaddr_in resolve(const std::string& word) {
   const std::size_t colon = word.rfind(':');
   const std::string host = colon == std::string::npos ? "127.0.0.1" : word.substr(0, colon);

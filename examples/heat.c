@@ -1,5 +1,4 @@
-/* A simulation that can be watched: heat spreads over a plate, and whoever connects may read the plate while
- * it runs.
+/* A simulation that can be watched: heat spreads over a plate, and viewers may read the plate while it runs.
  *
  * The plate, in several slots, is published with one persistent send on each viewer's connection. From then
  * on viewers read it by RDMA, served by the library: the thread that computes makes no call into the library
@@ -18,10 +17,10 @@
 
 enum { WIDTH = 128, HEIGHT = 128, HOT = 100, QUEUE_DEPTH = 1024, SLOTS = 16 };
 
-/* What viewers read. Each step is computed into another slot, from the slot of the step before, so viewers
- * always find whole steps: 2^14 steps, a tenth of a second, may pass while they read one. */
+/* The data that viewers read. Each step is computed into another slot, from the slot of the step before. So
+ * viewers always find whole steps: 2^14 steps, a tenth of a second, may pass while they read one. */
 struct plate {
-  uint64_t step; /* 1: the plate as it was at first */
+  uint64_t step; /* 1: the initial plate */
   uint32_t width, height;
   float cells[HEIGHT][WIDTH];
 };
@@ -56,7 +55,7 @@ static void diffuse(float to[HEIGHT][WIDTH], float from[HEIGHT][WIDTH]) {
   for (int x = WIDTH / 4; x < WIDTH / 2; x++) to[HEIGHT / 2][x] = HOT;
 }
 
-/* The simulation: computes, and nothing else. */
+/* The simulation only computes. */
 static void* simulate(void* unused) {
   for (uint64_t step = 2; !__atomic_load_n(&stopped, __ATOMIC_RELAXED); step++) {
     struct plate *from = exs_slots_at(slots, step - 1), *to = exs_slots_begin(slots);
@@ -67,11 +66,11 @@ static void* simulate(void* unused) {
   return unused;
 }
 
-/* SIGINT becomes an event: a handler does not end a wait that begins just after it. */
+/* Turns SIGINT into an event, because a handler does not end a wait that begins just after it. */
 static void* await_interrupt(void* signals) {
   int number;
   sigwait(signals, &number);
-  while (exs_qpost(queue, NULL, NULL) == -1 && errno == EAGAIN) sched_yield(); /* full: just now */
+  while (exs_qpost(queue, NULL, NULL) == -1 && errno == EAGAIN) sched_yield(); /* the queue is full for now */
   return NULL;
 }
 
@@ -97,8 +96,7 @@ static void handle(const exs_event_t* event, int listener, exs_mhandle_t region)
     check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept");
     if (event->exs_evt_errno == 0) publish(event->exs_evt_union.exs_evt_accept.exs_evt_newsocket, region);
   } else if (event->exs_evt_type == EXS_EVT_RECV && event->exs_evt_errno != ECANCELED) {
-    exs_close(
-        event->exs_evt_socket); /* which completes the persistent send, with an event that adds nothing */
+    exs_close(event->exs_evt_socket); /* this completes the persistent send, with an event of no interest */
   }
 }
 
@@ -113,7 +111,7 @@ int main(int argc, char** argv) {
     return fprintf(stderr, "usage: heat [PORT [ADDRESS]]\n"), 2;
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
-  address.sin_port = htons((unsigned short)(argc > 1 ? atoi(argv[1]) : 7779)); /* 0: any free one */
+  address.sin_port = htons((unsigned short)(argc > 1 ? atoi(argv[1]) : 7779)); /* 0: any free port */
   if (argc > 2 && inet_pton(AF_INET, argv[2], &address.sin_addr) != 1)
     return fprintf(stderr, "no address: %s\n", argv[2]), 2;
   sigset_t interrupt; /* blocked in every thread */

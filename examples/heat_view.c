@@ -60,7 +60,7 @@ static void sample(int simulation, struct plate* plate, exs_mhandle_t region) {
   exit(1);
 }
 
-/* Black over red and yellow to white, in the 216 colours that any terminal has. */
+/* Maps heat from black over red and yellow to white, in the 216 colours that any terminal has. */
 static int colour(float heat) {
   int level = (int)(heat * 15 / HOT);
   int red = level < 5 ? level : 5, green = level < 5 ? 0 : level < 10 ? level - 5 : 5;
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
   struct timespec at;
   clock_gettime(CLOCK_MONOTONIC, &at);
   if (!plain) printf("\033[2J");
-  /* With --frames: until the simulation has advanced, which may take long on a busy machine. */
+  /* With --frames it runs until the simulation has advanced, which may take long on a busy machine. */
   for (int n = 0; frames == 0 || n < frames || (plate->step == first && n < frames + EXTRA_FRAMES); n++) {
     if (n > 0) wait_for_next_frame(&at);
     sample(simulation, plate, region);

@@ -1,4 +1,4 @@
-// Clients of kv_server, all at once: each sets keys of its own, some of which expire, and checks what becomes of them.
+// Clients of kv_server, all at once: each sets keys of its own, some of which expire, and checks their values.
 //   kv_client PORT [CLIENTS]
 #include <array>
 #include <chrono>
@@ -30,7 +30,7 @@ ex::Task<> expect(ex::AsyncSocket& server, std::string request, std::string expe
   if (reply != expected) throw std::runtime_error("\"" + request + "\" was answered with \"" + reply + "\"");
 }
 
-// However long the server takes.
+// Waits as long as the server takes.
 ex::Task<> await_expiry(ex::Loop& loop, ex::AsyncSocket& server, std::string key) {
   for (;;) {
     const std::string reply = co_await ask(server, "get " + key);
@@ -46,7 +46,7 @@ ex::Task<> run_client(ex::Loop& loop, ex::Address address, int number, int& done
   const std::string name = std::to_string(number);
   co_await expect(server, "get " + name, "none");
   co_await expect(server, "set " + name + " 0 stays for ever", "ok");
-  // What is set anew has the new time alone: the old one is over before that of the key set after it.
+  // A renewed key has only its new time: the old one ends before that of the key set after it.
   co_await expect(server, "set renewed" + name + " 20 old", "ok");
   co_await expect(server, "set renewed" + name + " 86400000 new", "ok");
   co_await expect(server, "set short" + name + " 20 soon", "ok");

@@ -34,7 +34,7 @@ class Store {
     entry.due.reset();
     if (time_to_live.count() == 0) return;
     entry.due = ex::Clock::now() + time_to_live;
-    // The one that watches the key already may sleep for longer.
+    // The coroutine of the key's old time may sleep for longer.
     loop_.spawn(expire(key, *entry.due));
   }
   const std::string* get(const std::string& key) const {
@@ -50,7 +50,7 @@ class Store {
     std::optional<ex::Clock::time_point> due;
   };
 
-  // What was set anew meanwhile has another due time, and another coroutine.
+  // A key that was set again meanwhile has another due time, and another coroutine.
   ex::Task<> expire(std::string key, ex::Clock::time_point due) {
     const std::error_code error = co_await loop_.sleep_until(due);
     if (error) co_return;  // the loop ends
@@ -124,7 +124,7 @@ void run(std::uint16_t port) {
   const int signals = ex::checked(signalfd(-1, &stop, SFD_CLOEXEC), "signalfd");
 
   Server server(port);
-  std::optional<Store> store;  // its coroutines end with the loop, which is destroyed before it
+  std::optional<Store> store;  // its coroutines end with the loop, which is destroyed first
   ex::Loop loop;
   store.emplace(loop);
   loop.spawn(stop_at_signal(loop, signals));

@@ -1,8 +1,8 @@
 /* A request/response server for thousands of clients: threads that share nothing but the listening socket.
  *
  * Each thread has its own queue, an accept that stays posted there, and a pool of buffers; the clients that it
- * accepts use both. Each client has one receive that stays. A request comes in a buffer, the reply is written over it
- * and sent from there. A request is "add NUMBER NUMBER"; the reply is the sum. Closing the listening socket
+ * accepts use both. Each client has one receive that stays posted. A request arrives in a buffer; the reply replaces
+ * it there and is sent. A request is "add NUMBER NUMBER"; the reply is the sum. Closing the listening socket
  * cancels the accepts, and that stops the threads. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static int check(int result, const char* what) {
   exit(1);
 }
 
-/* The request in `text` becomes the reply; returns its length. */
+/* Replaces the request in `text` by the reply; returns its length. */
 static size_t answer(char text[MESSAGE_MAX], size_t length) {
   long a, b;
   char request[MESSAGE_MAX + 1] = "";
@@ -49,7 +49,7 @@ static void drop(struct worker* w, int client, unsigned long* counter) {
   if (exs_close_async(client, 0, w->queue, NULL) == -1) exs_close(client);
 }
 
-/* Without a slot for its event the reply cannot be sent: the client has to try again, which closing tells it. */
+/* Without a slot for its event the reply cannot be sent. Closing tells the client to try again. */
 static void reply(struct worker* w, int client, char* text, size_t length) {
   if (exs_send(client, text, length, 0, w->queue, NULL, w->region) == 0) return;
   exs_pool_return(w->pool, text);
@@ -111,7 +111,7 @@ static void start(struct worker* w) {
 int main(int argc, char** argv) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
-  address.sin_port = htons((unsigned short)(argc > 1 ? atoi(argv[1]) : 7778)); /* 0: any free one */
+  address.sin_port = htons((unsigned short)(argc > 1 ? atoi(argv[1]) : 7778)); /* 0: any free port */
   if (argc > 2 && inet_pton(AF_INET, argv[2], &address.sin_addr) != 1)
     return fprintf(stderr, "no address: %s\n", argv[2]), 2;
   struct rlimit files; /* each connection is a descriptor */
@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
     pthread_join(w->thread, NULL);
     all.served += w->served, all.failed += w->failed, all.answered += w->answered;
   }
-  exs_fini(); /* closes what is open and frees queues and registrations */
+  exs_fini(); /* closes all sockets and frees queues and registrations */
   printf("%lu clients served, %lu failed, %lu requests answered\n", all.served, all.failed, all.answered);
   return 0;
 }

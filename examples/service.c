@@ -1,6 +1,6 @@
-/* A service by name. With the name of a file, which has the service's key or will have it, the program is the service: it prints its
- * ID, and then each message. With an ID, or a name of /etc/exs/services, and texts it is a client: it sends each text, and pings
- * to learn that they have been taken. The service may be killed and started again meanwhile, by the same file. */
+/* A service by name. With a key file, which it makes if there is none, the program is the service: it prints its ID, and then
+ * each message. With an ID, or a name of /etc/exs/services, and texts it is a client: it sends each text, and pings to learn
+ * that all have been accepted. Meanwhile the service may be killed and started again with the same file. */
 #include <errno.h>
 #include <exs/service.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static int serve(exs_svc_node_t* node, const char* path) {
   }
 }
 
-/* Messages of a peer are taken in order, and a ping behind them is answered after them. */
+/* The service accepts messages of a peer in order, and answers a ping behind them after them. */
 static int send_all(exs_svc_node_t* node, const char* to, char** texts, int count) {
   exs_svc_id_t id;
   if (exs_svc_find(NULL, to, &id) != 0) return fail();

@@ -1,6 +1,7 @@
-/* A service that a new process takes over while it is used: it counts requests, and none is lost or counted twice. With the name of a file
- * that has the service's key, or will have it, the program is the service. If one runs already, that gives the service to this one, with
- * the count, and ends. With an ID and a number it is a client, which makes so many requests, one after the other. */
+/* A service that a new process takes over while it is used: it counts requests, and none is lost or counted twice. With a key
+ * file, which it makes if there is none, the program is the service. If a process of this service runs already, that one hands
+ * over the service with the count, and ends. With an ID and a number it is a client, which makes that many requests, one after
+ * the other. */
 #include <errno.h>
 #include <exs/service.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ static exs_svc_key_t* load_or_make_key(const char* path) {
   return NULL;
 }
 
-/* Who sends in the name of the service itself has its key, and wants to be it. */
+/* A message in the service's own name proves that its sender has the key; it asks for the service. */
 static exs_svc_t* take_over(exs_svc_node_t* node, const exs_svc_key_t* key, const exs_svc_id_t* id) {
   exs_svc_t* service = exs_svc_adopt(node, key, NULL, NULL);
   exs_svc_peer_t* running = service == NULL ? NULL : exs_svc_peer_open(node, service, id, NULL, NULL);
@@ -53,14 +54,14 @@ static int serve(exs_svc_node_t* node, const char* path) {
       ++count;
       exs_svc_reply(event.message, 0, &reply, 1, NULL, 0, 0, NULL);
     } else if (event.type == EXS_SVC_EVT_MESSAGE && memcmp(&event.message->from, &id, sizeof id) == 0) {
-      exs_svc_move(service, &move, NULL); /* begins when what was given before is done, the message, too */
+      exs_svc_move(service, &move, NULL); /* begins when all earlier messages, and this one, are done */
     } else if (event.type == EXS_SVC_EVT_MOVED && event.error == 0) {
       printf("given away at %llu\n", (unsigned long long)count);
       return 0;
     } else if (event.type == EXS_SVC_EVT_MOVED && event.error == EOWNERDEAD) {
       return fprintf(stderr, "nobody knows whether the other was the service\n"), 1;
     } else if (event.type == EXS_SVC_EVT_MOVED && event.error == ETIMEDOUT) {
-      exs_svc_move(service, &move, NULL); /* the other is there, and had no processor */
+      exs_svc_move(service, &move, NULL); /* the other process exists, but had no processor */
     }
     exs_svc_release(event.message);
   }

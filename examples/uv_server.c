@@ -1,7 +1,7 @@
 /* exs inside libuv: one thread and one uv_loop serve the clients of exs, a plain TCP port and a timer.
  *
  * uv_poll watches the descriptor of the queue (exs_qfd). A client of exs sends "add NUMBER NUMBER" and gets the sum;
- * who connects to the TCP port gets a line about it. SIGINT ends the server. */
+ * a client of the TCP port gets a line with the count. SIGINT ends the server. */
 #include <arpa/inet.h>
 #include <exs/exs.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ static void check_uv(int result, const char* what) {
 
 /* --- clients of exs --- */
 
-/* The request in `text` becomes the reply; returns its length. */
+/* Replaces the request in `text` by the reply; returns its length. */
 static size_t answer(char text[MESSAGE_MAX], size_t length) {
   long a, b;
   char request[MESSAGE_MAX + 1] = "";
@@ -76,7 +76,7 @@ static void handle(const exs_event_t* event) {
   }
 }
 
-/* What a batch leaves makes the descriptor readable again. */
+/* Events that a batch leaves make the descriptor readable again. */
 static void on_queue(uv_poll_t* poll, int status, int events) {
   (void)poll, (void)events;
   check_uv(status, "uv_poll");
@@ -97,7 +97,7 @@ static int listen_exs(unsigned short port) {
   return ntohs(address.sin_port);
 }
 
-/* --- what is libuv's --- */
+/* --- libuv --- */
 
 static void on_gone(uv_handle_t* stream) {
   free(stream->data);
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
 
   uv_run(loop, UV_RUN_DEFAULT);
   uv_poll_stop(&events); /* before the queue closes its descriptor */
-  exs_fini();            /* closes what is open and frees queues and registrations */
+  exs_fini();            /* closes all sockets and frees queues and registrations */
   printf("%lu requests answered\n", answered);
   return 0;
 }

@@ -1,4 +1,4 @@
-/* directory_client: fills a directory and reads it. A program of rpcgen that knows nothing of exs.
+/* directory_client: fills a directory and reads it. It uses rpcgen's stubs and knows nothing of exs.
  *   directory_client PORT */
 #include <netinet/in.h>
 #include <stdio.h>

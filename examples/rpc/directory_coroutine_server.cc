@@ -1,5 +1,5 @@
-// directory_coroutine_server: a directory in front of others. Each call becomes a coroutine, which asks all of them at once and puts
-// their answers together; calls that wait for answers cost no thread. Prints its port; SIGINT or SIGTERM ends it.
+// directory_coroutine_server: a directory in front of others. Each call becomes a coroutine, which asks all of them at once and
+// combines their answers. Calls that wait for answers need no thread. Prints its port; SIGINT or SIGTERM ends it.
 //   directory_coroutine_server PORT...     of directory_stub_server
 #include <netinet/in.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ struct Front {
   std::vector<std::unique_ptr<Client>> directories;  // used by the loop's thread alone
 };
 
-// Lets the loop's thread run the coroutine that `make(front, request)` gives, whose answer comes later.
+// Lets the loop's thread run the coroutine of `make(front, request)`, which answers later.
 template <typename Make>
 int serve_later(exs_rpc_request_t* request, Make make) {
   Front& front = *static_cast<Front*>(exs_rpc_request_user(request));
@@ -35,12 +35,12 @@ int serve_later(exs_rpc_request_t* request, Make make) {
   return EXS_RPC_LATER;
 }
 
-// A deadline for what is asked on behalf of a request.
+// The deadline of calls on behalf of a request.
 std::chrono::nanoseconds time_left(exs_rpc_request_t* request) {
   return std::chrono::nanoseconds(std::max<std::int64_t>(exs_rpc_request_time_left(request), 1));
 }
 
-// Each name has one directory, which its length chooses.
+// A name's length chooses its directory.
 Client& home_of(Front& front, const std::string& who) {
   return *front.directories[who.size() % front.directories.size()];
 }
@@ -63,7 +63,7 @@ Listing begin_list(const Client& directory, std::chrono::nanoseconds limit) {
   return Listing(new ex::RpcCalling<names>(directory.list_1(limit)));
 }
 
-// All are asked before the first answer is awaited.
+// Asks all directories before it awaits the first answer.
 ex::Task<> list(Front& front, exs_rpc_request_t* request) {
   std::vector<Listing> calls;
   for (const auto& directory : front.directories) calls.push_back(begin_list(*directory, time_left(request)));
@@ -114,7 +114,7 @@ int main(int words, char** word) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before there are other threads
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before other threads exist
   try {
     Front front;
     for (int i = 1; i < words; ++i)

@@ -1,5 +1,5 @@
-/* directory_server: a directory that rpcgen's clients ask. A program of libtirpc that knows nothing of exs; run with
- * LD_PRELOAD=libexs-sunrpc.so, it serves clients that have that, too, by exs. Prints its port.
+/* directory_server: a directory for rpcgen's clients. It uses libtirpc and knows nothing of exs. Run with
+ * LD_PRELOAD=libexs-sunrpc.so, it serves clients that preload the same library by exs. Prints its port.
  *   directory_server */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ bool_t* add_1_svc(entry* added, struct svc_req* request) {
   (void)request;
   is_added = entry_count < kEntries && find(added->who) == NULL;
   if (!is_added) return &is_added;
-  entries[entry_count++] = *added; /* ours from now on: rpcgen's server frees what is still in the argument */
+  entries[entry_count++] = *added; /* ours from now on: rpcgen's server frees the rest of the argument */
   memset(added, 0, sizeof *added);
   added->who = calloc(1, 1);
   return &is_added;

@@ -1,4 +1,4 @@
-/* directory_stub_client: fills a directory and reads it, by stubs of exs-rpcgen. It says what directory_client says.
+/* directory_stub_client: fills a directory and reads it, by stubs of exs-rpcgen. Its output is that of directory_client.
  *   directory_stub_client PORT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void end_add(exs_rpc_call_t* call, unsigned person) {
   if (!is_added) printf("person %u was there\n", person);
 }
 
-/* A call leaves when it begins, and its argument is the caller's again then. Up to eight are under way. */
+/* A call leaves when it begins, and its argument may change then. Up to eight calls are under way. */
 static void fill(exs_rpc_client_t* client) {
   static char notes[] = "has a desk by the window";
   exs_rpc_call_t* calls[kUnderWay];
@@ -60,7 +60,7 @@ int main(int words, char** word) {
     fprintf(stderr, "usage: directory_stub_client PORT\n");
     return 2;
   }
-  /* By memory that both map, where the server is on this host; by messages elsewhere. */
+  /* Uses shared memory if the server is on this host, else messages. */
   const exs_rpc_client_options_t options = {
       .struct_bytes = sizeof options, .slots = kUnderWay, .flags = EXS_RPC_MAPPED};
   exs_rpc_client_t* const client = directory_directory_1_open("127.0.0.1", word[1], &options);

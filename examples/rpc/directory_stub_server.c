@@ -19,7 +19,7 @@ static entry* find(const char* who) {
   return NULL;
 }
 
-/* Arguments are gone when a procedure returns, so what stays is copied. */
+/* Arguments are freed when a procedure returns, so the directory copies them. */
 int add_1_serve(const entry* argument, int* result, exs_rpc_request_t* request) {
   (void)request;
   if (entry_count == kEntries || find(argument->who) != NULL) return *result = 0, 0;
@@ -33,7 +33,7 @@ int add_1_serve(const entry* argument, int* result, exs_rpc_request_t* request) 
   return *result = 1, 0;
 }
 
-/* Results may point to what stays. */
+/* Results may point to permanent memory. */
 int look_up_1_serve(const char* argument, found* result, exs_rpc_request_t* request) {
   (void)request;
   const entry* const there = find(argument);
@@ -42,7 +42,7 @@ int look_up_1_serve(const char* argument, found* result, exs_rpc_request_t* requ
   return 0;
 }
 
-/* Or to memory of the request, which is the library's to free. */
+/* Results may also point to memory of the request, which the library frees. */
 int list_1_serve(names* result, exs_rpc_request_t* request) {
   names* const list = exs_rpc_request_alloc(request, (size_t)(entry_count + 1) * sizeof *list);
   if (list == NULL) return 1;
@@ -69,7 +69,7 @@ int main(void) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before the library has threads */
+  pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before the library starts threads */
   const struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
   server = exs_rpc_server_create(NULL);
   int port = -1;

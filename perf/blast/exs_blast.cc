@@ -1,4 +1,4 @@
-// exs-blast: throughput. Several operations under way at a time; how each kind goes is in blast/.
+// exs-blast: throughput, with several operations under way at a time. blast/ has a file for each kind.
 #include <array>
 
 #include "perf/blast/methods.h"

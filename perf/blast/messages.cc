@@ -57,7 +57,7 @@ class MessageReceiver {
   }
 
  private:
-  // Only in reverse does anybody look at it.
+  // Progress is printed here only in reverse.
   void tell_progress() {
     if (job_.reverse && done_ > 0) progress_.update(watch_.start_ns(), tools::now_ns(), results_.messages);
   }
@@ -74,7 +74,7 @@ class MessageReceiver {
                                    static_cast<unsigned long long>(results_.messages)),
                      event.exs_evt_errno);
     }
-    if (event.exs_evt_type != EXS_EVT_RECV) return;  // the answer has left
+    if (event.exs_evt_type != EXS_EVT_RECV) return;  // the send of the answer
     if (done_ == 0) watch_.start();
     ++done_;
     if ((event.exs_evt_flags & EXS_EVF_EOF) != 0) {

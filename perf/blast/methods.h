@@ -19,7 +19,7 @@ perf::PeerResults be_written_to(perf::Channel& channel, const perf::Job& job, pe
 perf::Driven write_persistent(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
                               perf::Progress& progress);
 
-// Reads of persistent sends that are refilled whenever they have been read.
+// Reads of persistent sends that are refilled after each read.
 perf::PeerResults answer_transactions(perf::Channel& channel, const perf::Job& job, perf::Progress& progress);
 perf::Driven request_transactions(perf::Channel& channel, const perf::Job& job, const perf::Limit& limit,
                                   perf::Progress& progress);

@@ -1,4 +1,4 @@
-// Reads: the server posts memory once, the client keeps `depth` reads of all of it under way.
+// Reads: the server posts memory once, and the client keeps `depth` reads of the whole memory under way.
 #include "perf/blast/methods.h"
 #include "perf/blast/pipeline.h"
 #include "perf/support/publisher.h"

@@ -1,9 +1,7 @@
-// Writes: the server posts memory once with a persistent receive, and each send of the client writes a slot
-// of it.
+// Writes: the server posts memory once with a persistent receive, and each send of the client writes a slot of it.
 //
-// The server has no event for a write, so nothing holds the client back. With --verify it has itself told of
-// writes (EXS_NOTIFY), checks each message, and gives the slot back by a turn message; the client waits for
-// that before it writes the slot again.
+// The server has no event for a write, so nothing holds the client back. With --verify it asks for notifications of writes (EXS_NOTIFY),
+// checks each message, and returns the slot by a turn message. The client waits for that before it writes the slot again.
 #include <cerrno>
 
 #include "perf/blast/methods.h"
@@ -66,7 +64,7 @@ class Target {
     }
     turns_.answer(job_.wait);
     watch_.start();
-    // The end of the client's sending on the connection of the writes: all of them are here.
+    // When the client's sending on the data connection has ended, all writes have arrived.
     while (!ended_ || !turns_.ended()) take();
     watch_.stop();
     results_.cpu_ns = watch_.cpu_ns();

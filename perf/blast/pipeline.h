@@ -1,5 +1,4 @@
-// The client's end of a blast: operations on the connections that carry the data, `depth` of them under way
-// at a time.
+// The client's end of a blast: operations on the data connections, `depth` of them under way at a time.
 #pragma once
 
 #include <array>
@@ -19,19 +18,19 @@ class Pipeline {
   perf::Driven run();
 
  protected:
-  // Posts operation `n`. False: there is no room for it yet.
+  // Posts operation `n`. Returns false if there is no room for it yet.
   virtual bool post(std::uint64_t n) = 0;
-  // Operation `n` has ended with all its bytes.
+  // Operation `n` has completed with all its bytes.
   virtual void finish(std::uint64_t n, const exs_event_t& event);
-  // An event of the control connection where others carry the data, without an error.
+  // Handles an event of the control connection, if other connections carry the data. The event has no error.
   virtual void handle_other(const exs_event_t& event);
-  // All operations have ended: the server is told, and answers with its results.
+  // Called when all operations have completed: tells the server, and returns its results.
   virtual perf::PeerResults end();
 
   [[nodiscard]] perf::Channel& channel() const { return channel_; }
   [[nodiscard]] const perf::Job& job() const { return job_; }
   [[nodiscard]] const perf::Limit& limit() const { return limit_; }
-  // Only the first one is kept.
+  // Keeps the first fault only.
   void report(const std::string& fault);
 
  private:
@@ -49,7 +48,7 @@ class Pipeline {
   std::array<exs_event_t, perf::kEventBatch> events_{};
   std::uint64_t start_ns_ = 0;
   std::uint64_t now_ns_ = 0;
-  std::uint64_t progress_ns_ = 0;  // when events came last
+  std::uint64_t progress_ns_ = 0;  // time of the last events
   std::uint64_t posted_ = 0;
   std::uint64_t done_ = 0;
 };

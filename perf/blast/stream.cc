@@ -1,5 +1,4 @@
-// Streams: the client keeps `depth` sends under way; the server takes bytes as they come, in pieces of its
-// own.
+// Streams: the client keeps `depth` sends under way; the server receives bytes as they arrive, in pieces of its own.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -112,7 +111,7 @@ class StreamReceiver {
   }
 
  private:
-  // Only in reverse does anybody look at it.
+  // Progress is printed here only in reverse.
   void tell_progress() {
     if (job_.reverse && done_ > 0)
       progress_.update(watch_.start_ns(), tools::now_ns(), results_.bytes / job_.size_bytes);
@@ -130,7 +129,7 @@ class StreamReceiver {
                                    static_cast<unsigned long long>(results_.bytes)),
                      event.exs_evt_errno);
     }
-    if (event.exs_evt_type != EXS_EVT_RECV) return;  // the answer has left
+    if (event.exs_evt_type != EXS_EVT_RECV) return;  // the send of the answer
     if (done_ == 0) watch_.start();
     ++done_;
     const std::span<const std::byte> bytes = perf::received(event);

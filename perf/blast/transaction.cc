@@ -1,10 +1,9 @@
-// Transactions: the server answers out of several buffers, each published on a connection of its own. The
-// client's read is the request and the notice of it (EXS_EVT_PEER_READ) says that the buffer may be filled
-// with the next answer; a turn message says that this is done. So the server fills one buffer while the
-// client reads another.
+// Transactions: the server answers out of several buffers, each published on a connection of its own. The client's read is the request,
+// and its notification (EXS_EVT_PEER_READ) means that the buffer may be filled with the next answer. A turn message reports that this is
+// done. So the server fills one buffer while the client reads another.
 //
-// A buffer begins with its sequence number, which must go up by one from read to read; with --verify the rest
-// is the pattern of a number that no other answer has.
+// A buffer begins with its sequence number, which increases by one from read to read. With --verify the rest is the pattern of a number
+// that no other answer has.
 #include <endian.h>
 
 #include <algorithm>
@@ -103,8 +102,8 @@ class Client final : public Pipeline {
 
   const perf::Slots& slots_;
   perf::TurnReceiver turns_;
-  std::vector<std::uint64_t> expected_;  // of each buffer: the sequence number of the next read
-  std::deque<std::uint32_t> filled_;     // to be read, longest filled first
+  std::vector<std::uint64_t> expected_;  // for each buffer, the sequence number of the next read
+  std::deque<std::uint32_t> filled_;     // ready to be read, longest filled first
 };
 
 class Server {
@@ -118,7 +117,7 @@ class Server {
       const perf::Socket& socket = channel_.data()[buffer];
       perf::send(socket, slots_.slot(buffer), perf::traits_of(job_.kind).send_flags, channel_.queue(),
                  slots_.region());
-      // Sees the end of the client's sending, behind all notices.
+      // Completes at the end of the client's sending, after all notifications.
       perf::recv(socket, {}, channel_.queue(), slots_.region());
     }
     turns_.answer(job_.wait);
@@ -179,7 +178,7 @@ class Server {
   std::array<exs_event_t, perf::kEventBatch> events_{};
   tools::Stopwatch watch_;
   perf::PeerResults results_;
-  std::vector<std::uint64_t> next_;  // of each buffer: the sequence number of the next answer
+  std::vector<std::uint64_t> next_;  // for each buffer, the sequence number of the next answer
   std::uint32_t ended_ = 0;
   std::uint32_t taken_back_ = 0;
 };

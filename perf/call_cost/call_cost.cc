@@ -1,6 +1,6 @@
-// What exs itself costs a message: two connected sockets of one shard, one thread, a provider that hands over
-// in memory. Each round trip is two messages; each message a send, a wait that finds it, and the receive for
-// a later one. The events of sends are picked up from a queue of their own, many at a time.
+// The cost of exs itself for a message: two connected sockets of one shard, one thread, and a provider that hands over in memory. A round
+// trip is two messages. A message takes a send, a wait that finds it, and the receive for a later one. The events of sends go to a queue
+// of their own, which is emptied many at a time.
 #include <x86intrin.h>
 #include <algorithm>
 #include <array>
@@ -44,7 +44,7 @@ struct End {
   int sends_open = 0;
 };
 
-// The sums of what calls of one kind took, in ticks of the processor's counter.
+// The sums of the times of each kind of call, in ticks of the processor's counter.
 struct Cost {
   const char* name;
   std::uint64_t ticks = 0;
@@ -74,7 +74,7 @@ class Pair {
       message(ends_[1], ends_[0], bytes);
     }
   }
-  // The same with each call timed.
+  // As round_trips(), but each call is timed.
   void timed_round_trips(std::uint64_t count, std::size_t bytes, std::array<Cost, 4>& costs) {
     for (std::uint64_t i = 0; i < 2 * count; ++i) {
       End& from = ends_[i % 2];
@@ -244,7 +244,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// One thread and many in turn, because the machine's pace changes.
+// Alternates between one thread and many, because the machine's speed changes.
 int compare_threads(std::size_t threads, std::uint64_t count, std::size_t bytes, bool json) {
   constexpr int kRounds = 11;
   std::vector<double> alone;

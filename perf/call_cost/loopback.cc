@@ -50,7 +50,7 @@ class LoopbackLink final : public exs::Link {
   }
   [[nodiscard]] const std::vector<std::byte>& hello() const { return hello_; }
 
-  // True: a message has landed.
+  // Returns true if a message has arrived.
   bool take_in() {
     if (landed_ == sent_ || receives_.empty()) return false;
     const Message& message = wire_[landed_++ % kWireMessages];
@@ -112,7 +112,7 @@ class LoopbackLink final : public exs::Link {
   LoopbackLink* peer_ = nullptr;
   exs::MessageTaker* taker_ = nullptr;
   std::vector<Receive> receives_;
-  std::array<Message, kWireMessages> wire_{};  // on their way to us
+  std::array<Message, kWireMessages> wire_{};  // on their way to this link
   std::size_t sent_ = 0;
   std::size_t landed_ = 0;
 };

@@ -1,5 +1,5 @@
-// A provider that moves messages from one link to another of the same port, in memory and at once: what is
-// left of a message's cost is ours. Immediate messages only; there are no windows.
+// A provider that moves messages between links of one port, in memory and at once, so a message's remaining cost is that of exs. It
+// carries immediate messages only, and has no windows.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ class LoopbackPort final : public exs::Port, private exs::Connector {
                                                  int descriptor, const exs::ConnectParameters& parameters,
                                                  std::uint64_t link_token) override;
 
-  exs::UniqueFd never_;  // readable
+  exs::UniqueFd never_;  // never readable
   std::vector<LoopbackLink*> links_;
   LoopbackLink* connecting_ = nullptr;
   exs::Fifo<exs::Completion> ready_;
@@ -62,7 +62,7 @@ class LoopbackProvider final : public exs::Provider {
   void deregister_memory(exs::MemoryKey) noexcept override {}
   exs::Result<std::unique_ptr<exs::Port>> open_port(exs::Reason& why_not) override;
 
-  LoopbackPort* port = nullptr;  // the last one opened
+  LoopbackPort* port = nullptr;  // the last port opened
 };
 
 }  // namespace call_cost

@@ -1,5 +1,5 @@
-// crowd-rate: messages a second, and how long each takes, on the active ones of many connections to one server; over exs, or
-// over plain TCP and epoll, to have something beside it. Two processes, server and clients.
+// crowd-rate: messages a second, and the time of each, on the active ones of many connections to one server. It runs over exs, or over
+// plain TCP and epoll for comparison. It has two processes, server and clients.
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,7 +48,7 @@ int serve(const Settings& settings, int ports_out) {
     const std::uint16_t port = server->port();
     if (write(ports_out, &port, sizeof port) != sizeof port) tools::fail("cannot tell the port", errno);
   }
-  // Ends with the process: the client ends it by a signal, or the clients have gone, which is no failure.
+  // Runs until the process ends: the client ends it by a signal, or the clients close, which is no failure.
   const auto run = [](Server& server) {
     try {
       server.serve();

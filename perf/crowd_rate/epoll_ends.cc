@@ -1,4 +1,4 @@
-// Plain TCP as one would write it by hand: non-blocking sockets with TCP_NODELAY, level-triggered epoll, a read and a write a
+// Plain TCP as one would write it by hand: non-blocking sockets with TCP_NODELAY, level-triggered epoll, a read and a write for each
 // message.
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -41,7 +41,7 @@ void write_message(int descriptor, std::span<const std::byte> message) {
   if (written != static_cast<ssize_t>(message.size())) fail("send", written == -1 ? errno : EAGAIN);
 }
 
-// What is there, perhaps nothing.
+// Reads what has arrived, perhaps nothing.
 std::size_t read_some(int descriptor, std::span<std::byte> room) {
   const ssize_t got = ::recv(descriptor, room.data(), room.size(), MSG_DONTWAIT);
   if (got > 0) return static_cast<std::size_t>(got);
@@ -50,7 +50,7 @@ std::size_t read_some(int descriptor, std::span<std::byte> room) {
   return 0;
 }
 
-// The sockets that can be read, by the number that each was added with.
+// The readable sockets, by the number that each was added with.
 class Epoll {
  public:
   explicit Epoll(const Settings& settings)
@@ -119,7 +119,7 @@ class EpollClient final : public Client {
  private:
   struct Connection {
     int descriptor;
-    std::size_t got;  // bytes of a response that has come in part
+    std::size_t got;  // bytes of a partial response
     std::vector<std::byte> room;
   };
 
@@ -139,7 +139,7 @@ class EpollClient final : public Client {
   std::array<std::uint32_t, kBatch> responses_{};
 };
 
-// What has come goes back, whole message or not.
+// Sends back the bytes that have arrived, whole message or not.
 class EpollServer final : public Server {
  public:
   explicit EpollServer(const Settings& settings) : epoll_(settings), room_(settings.size_bytes) {

@@ -1,3 +1,4 @@
+// The two ends over exs: one queue for the client, and one for each thread of the server.
 #include <exs/exs.h>
 
 #include <array>
@@ -12,7 +13,7 @@ namespace crowd_rate {
 namespace {
 
 constexpr std::uint32_t kConnectingMax = 128;
-// A connection has at most a receive and two sends open, the server's listener an accept for each.
+// A connection has at most a receive and two sends pending, the server's listener an accept for each.
 constexpr std::uint32_t kSlotsEach = 4;
 
 int queue_depth(const Settings& settings) {
@@ -95,7 +96,7 @@ class ExsClient final : public Client {
   std::uint32_t taken_ = 0;
 };
 
-// Each connection has two buffers: what arrived is sent back from one, and the next message comes into the other.
+// Each connection has two buffers: one is sent back, and the next message arrives in the other.
 class ExsServer final : public Server {
  public:
   explicit ExsServer(const Settings& settings)
@@ -123,7 +124,7 @@ class ExsServer final : public Server {
  private:
   struct Peer {
     exs::cpp::Socket socket;
-    std::uint32_t next_buffer = 0;  // 0 or 1: into it the next message comes
+    std::uint32_t next_buffer = 0;  // 0 or 1: for the next message
   };
 
   void handle(const exs_event_t& event) {

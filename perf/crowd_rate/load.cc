@@ -9,7 +9,7 @@
 namespace crowd_rate {
 namespace {
 
-// Of the time of a measurement, before it.
+// The warm-up takes this part of a measurement's time, before it.
 constexpr std::uint64_t kWarmupPart = 4;
 
 class Rounds {
@@ -38,7 +38,7 @@ class Rounds {
     client_.send(connection);
   }
 
-  // Returns when it ended.
+  // Returns when the last responses arrived.
   std::uint64_t go_on(std::uint64_t end_ns) {
     for (;;) {
       const std::span<const std::uint32_t> responses = client_.wait();

@@ -1,4 +1,4 @@
-// A part of the connections is active: each of them sends its next message when the response to the last has come.
+// A part of the connections is active: each of them sends its next message when the last one's response has arrived.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Load {
   tools::Histogram round_trips;
 };
 
-// Of the connections, every n-th is active, so that those beside it say nothing.
+// Every n-th connection is active; those in between are silent.
 Load measure_load(Client& client, const Settings& settings, std::uint32_t active);
 
 }  // namespace crowd_rate

@@ -1,4 +1,4 @@
-// exs-msg-ping: how long messages with tags take between two ranks, and how many go, by their size.
+// exs-msg-ping: time and rate of messages with tags between two ranks, by their size.
 #include <arpa/inet.h>
 #include <exs/msg.h>
 #include <sys/socket.h>
@@ -42,8 +42,8 @@ struct Settings {
   std::vector<std::uint64_t> sizes;
   std::uint32_t messages = 10'000;
   std::uint32_t warmup = 1'000;
-  std::uint32_t window = 0;      // 0: to and fro
-  std::uint32_t compute_us = 0;  // 0: nothing is computed meanwhile
+  std::uint32_t window = 0;      // 0: there and back
+  std::uint32_t compute_us = 0;  // 0: no computation
   bool is_self = false;
   bool one_buffer = false;
   bool verify = false;
@@ -95,13 +95,13 @@ class Rank {
   }
 
  private:
-  // Long messages need not be as many.
+  // Fewer long messages suffice.
   static std::uint64_t messages_of(std::uint64_t size_bytes, std::uint64_t wish) {
     constexpr std::uint64_t kBytesAtMost = std::uint64_t{8} << 30U;
     return size_bytes == 0 ? wish : std::max<std::uint64_t>(20, std::min(wish, kBytesAtMost / size_bytes));
   }
 
-  // How many rounds there were. After a signal the first rank begins no more, and the other waits for one until the job ends.
+  // Returns the number of rounds. After a signal the first rank begins no more rounds, and the other waits until the job ends.
   std::uint64_t to_and_fro(std::uint64_t size_bytes, std::uint64_t rounds, tools::Histogram* times) {
     out_.resize(size_bytes);
     in_.resize(size_bytes);
@@ -124,7 +124,7 @@ class Rank {
     check(exm_recv(ep_, into.data(), into.size(), from, tag, 0, nullptr), "cannot receive");
   }
 
-  // As many as the window has, all at once, then a word back. How many there were.
+  // Sends a window of messages at once, and waits for an empty reply. Returns the number of messages.
   std::uint64_t one_way(std::uint64_t size_bytes, std::uint64_t messages) {
     const std::uint64_t rounds = std::max<std::uint64_t>(1, messages / settings_.window);
     out_.resize(size_bytes);
@@ -234,7 +234,7 @@ void print_overlap(const char* who, std::uint64_t size_bytes, const Overlap& ove
   _exit(kExitInterrupted);
 }
 
-// What is computed while a message travels, for each size.
+// Measures for each size how much computation hides a message's time.
 void run_overlap(exm_ep_t ep, const Settings& settings) {
   constexpr std::uint64_t kRoundsMax = 200;
   const bool tells = exm_rank(ep) == 0;
@@ -268,7 +268,7 @@ void run_overlap(exm_ep_t ep, const Settings& settings) {
   tools::print_json(out);
 }
 
-// A signal is the first rank's to hear, which then ends the job. The other one must still answer.
+// The first rank catches the signal and ends the job. The other one must still answer.
 void hear_signals(bool is_first) {
   if (is_first) {
     tools::catch_interrupts();
@@ -305,7 +305,7 @@ void run_rank(exm_ep_t ep, const Settings& settings) {
   if (tells && settings.json) print_results(settings, results);
 }
 
-// A port that nobody else gets while this socket has it, as neither listens with it before exm_init does.
+// Returns an address whose port nobody else gets while this socket holds it. Neither rank listens there before exm_init().
 std::string free_address(int& holder) {
   holder = socket(AF_INET, SOCK_STREAM, 0);
   const int yes = 1;

@@ -17,7 +17,7 @@ void require(int outcome, const char* what) {
   if (outcome < 0) tools::fail(what, errno);
 }
 
-// Each step needs the one before, and memory is left alone. The sum is what keeps a compiler from leaving it out.
+// Each step needs the one before, and none touches memory. The sum keeps the compiler from dropping them.
 double compute(std::uint64_t steps) {
   double sum = 1;
   for (std::uint64_t i = 0; i < steps; ++i) sum = sum * 0.999999 + 1e-9;
@@ -54,14 +54,14 @@ OverlapMeasure::OverlapMeasure(exm_ep_t ep, std::uint64_t compute_ns)
       1, static_cast<std::uint64_t>(static_cast<double>(compute_ns) * kTried / static_cast<double>(took_ns)));
 }
 
-// Each has heard from the other.
+// Returns when each rank has heard from the other.
 void OverlapMeasure::meet() {
   const int other = is_sender_ ? 1 : 0;
   require(exm_send(ep_, nullptr, 0, other, kMeetTag, 0, 0), "cannot send");
   require(exm_recv(ep_, nullptr, 0, other, kMeetTag, 0, nullptr), "cannot receive");
 }
 
-// The receive stands before the message leaves.
+// The receive is posted before the message leaves.
 void OverlapMeasure::round(bool computes, Overlap& sum) {
   exm_request_t request = 0;
   if (!is_sender_)
@@ -83,7 +83,7 @@ void OverlapMeasure::round(bool computes, Overlap& sum) {
   }
 }
 
-// In turn, as a machine that others use is not the same for long.
+// Alternates the measurements, because a shared machine's speed changes.
 std::vector<Overlap> OverlapMeasure::measure(std::size_t size_bytes, std::uint64_t rounds) {
   bytes_.assign(size_bytes, 1);
   Overlap warm_up;

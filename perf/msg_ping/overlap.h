@@ -1,4 +1,4 @@
-// How much of a message's time is hidden by what both ranks compute while it travels.
+// The part of a message's time that is hidden by computation of both ranks.
 #pragma once
 
 #include <exs/msg.h>
@@ -9,25 +9,25 @@
 
 namespace msg_ping {
 
-// One rank's means of a message, from its post to its end.
+// One rank's mean times of a message, from its post to its completion.
 struct Overlap {
-  double alone_ns = 0;     // nothing is computed
-  double computed_ns = 0;  // what the same computation takes without a message
-  double together_ns = 0;  // posted, computed, waited for
+  double alone_ns = 0;     // without computation
+  double computed_ns = 0;  // of the same computation without a message
+  double together_ns = 0;  // post, computation and wait
   double left_ns = 0;      // of that, the wait after the computation
 
-  // Of the time alone. A processor that moves the bytes itself hides nothing, though no call waits.
+  // Relative to alone_ns. If the processor moves the bytes itself, nothing is hidden, although no call waits.
   [[nodiscard]] double hidden_percent() const noexcept;
-  // The same of the waiting.
+  // The same, of the time spent waiting.
   [[nodiscard]] double waited_percent() const noexcept;
 };
 
 class OverlapMeasure {
  public:
-  // Both ranks compute for about so long.
+  // Both ranks compute for about this long.
   OverlapMeasure(exm_ep_t ep, std::uint64_t compute_ns);
 
-  // Of the first rank, which sends, and the second; the second has its own alone.
+  // Returns the times of the first rank, which sends, and of the second. The second rank returns its own alone.
   std::vector<Overlap> measure(std::size_t size_bytes, std::uint64_t rounds);
 
  private:

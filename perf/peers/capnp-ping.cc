@@ -1,4 +1,4 @@
-// Cap'n Proto beside exs-rpc-ping: its two-party RPC over a local socket. capnp-ping BYTES SECONDS
+// Cap'n Proto for comparison with exs-rpc-ping: its two-party RPC over a local socket. capnp-ping BYTES SECONDS
 #include <capnp/ez-rpc.h>
 
 #include <capnp-ping.capnp.h>
@@ -15,7 +15,7 @@ class Server final : public Ping::Server {
 
 void serve(const std::string& address, int ready) {
   capnp::EzRpcServer server(kj::heap<Server>(), ("unix-abstract:" + address).c_str());
-  server.getPort().wait(server.getWaitScope());  // it listens
+  server.getPort().wait(server.getWaitScope());  // returns when it listens
   if (write(ready, "", 1) != 1) return;
   kj::NEVER_DONE.wait(server.getWaitScope());
 }

@@ -1,4 +1,4 @@
-// gRPC beside exs-rpc-ping: blocking calls over a local socket, without encryption. grpc-ping BYTES SECONDS
+// gRPC for comparison with exs-rpc-ping: blocking calls over a local socket, without encryption. grpc-ping BYTES SECONDS
 #include <grpcpp/grpcpp.h>
 
 #include <grpc-ping.grpc.pb.h>

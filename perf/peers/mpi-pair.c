@@ -1,5 +1,5 @@
-/* Open MPI beside exs-ping and exs-blast, after the OSU tests: messages there and back, windows of 64 sends to posted receives, or what
- * all ranks do together, with sums of doubles. perf/compare compiles this when Open MPI is there.
+/* Open MPI for comparison with exs-ping and exs-blast, after the OSU tests: messages there and back, windows of 64 sends to posted
+ * receives, or collective operations with sums of doubles. perf/compare compiles this if Open MPI is installed.
  * mpirun -n N mpi-pair ping|blast|bcast|allgather|reduce|allreduce BYTES SECONDS */
 #include <mpi.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void ping(void) {
   }
 }
 
-/* A window, and an answer to it. */
+/* Sends a window, and waits for the answer to it. */
 static void blast(void) {
   MPI_Request requests[WINDOW];
   char answer = 0;
@@ -54,14 +54,14 @@ static const struct {
 } steps[] = {{"ping", ping},           {"blast", blast},   {"bcast", bcast},
              {"allgather", allgather}, {"reduce", reduce}, {"allreduce", allreduce}};
 
-/* NULL: it is none of those. */
+/* Returns NULL if the name is unknown. */
 static void (*step_of(const char* name))(void) {
   for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
     if (strcmp(steps[i].name, name) == 0) return steps[i].step;
   return NULL;
 }
 
-/* Until the first end finds that the time is over, and tells the other. Returns how often. */
+/* Repeats the step until the first end finds that the time is over, and tells the other. Returns the number of steps. */
 static long repeat(void (*step)(void), double seconds, double* took) {
   double began = MPI_Wtime();
   long times = 0;

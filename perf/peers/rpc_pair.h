@@ -1,5 +1,5 @@
-// What the programs here that call a procedure have in common: two processes, each with a core, and the times of calls. perf/compare
-// compiles them when their libraries are there.
+// The common part of the RPC programs here: two processes, each with a core, and the times of calls. perf/compare compiles them if their
+// libraries are installed.
 #pragma once
 
 #include <sched.h>
@@ -18,7 +18,7 @@
 
 namespace rpc_pair {
 
-// To the core with this index among those allowed, before a library makes threads.
+// Pins to the core with this index among those allowed, before a library makes threads.
 inline void pin(int index) {
   cpu_set_t allowed;
   sched_getaffinity(0, sizeof allowed, &allowed);
@@ -30,7 +30,7 @@ inline void pin(int index) {
   sched_setaffinity(0, sizeof one, &one);
 }
 
-// The median of calls for so long, after as many of them that do not count.
+// Prints the median time of the calls that this time allows, after a warm-up.
 inline void measure(double seconds, const std::function<void()>& call) {
   using Clock = std::chrono::steady_clock;
   constexpr int kWarmup = 1000;
@@ -46,8 +46,8 @@ inline void measure(double seconds, const std::function<void()>& call) {
   std::printf("{\"round_trip_us\": {\"p50\": %.3f}, \"calls\": %zu}\n", *middle, times_us.size());
 }
 
-// PROGRAM BYTES SECONDS. `serve` writes a byte to the descriptor when it can be called, and serves until it is killed; `call` gets the
-// address, the bytes of the argument and the seconds.
+// Runs PROGRAM BYTES SECONDS. `serve` writes a byte to the descriptor when it can be called, and serves until it is killed. `call` gets
+// the address, the bytes of the argument and the seconds.
 inline int run(
     int count, char** words, const std::function<void(const std::string& address, int ready)>& serve,
     const std::function<void(const std::string& address, std::size_t bytes, double seconds)>& call) {

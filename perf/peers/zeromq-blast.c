@@ -1,5 +1,5 @@
-/* ZeroMQ beside exs-blast: messages from a PUSH to a PULL socket over TCP, between two processes with a core each. The I/O thread
- * of each process runs on the same core. perf/compare compiles this when libzmq is there. zeromq-blast BYTES SECONDS */
+/* ZeroMQ for comparison with exs-blast: messages from a PUSH to a PULL socket over TCP, between two processes with a core each. The I/O
+ * thread of each process runs on the same core. perf/compare compiles this if libzmq is installed. zeromq-blast BYTES SECONDS */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@ static double cpu(void) {
          (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
-/* To the core with this index among those allowed, before ZeroMQ makes its thread. */
+/* Pins to the core with this index among those allowed, before ZeroMQ makes its thread. */
 static void pin(int index) {
   cpu_set_t allowed, one;
   sched_getaffinity(0, sizeof allowed, &allowed);
@@ -47,7 +47,7 @@ static void pin(int index) {
   sched_setaffinity(0, sizeof one, &one);
 }
 
-/* Until the message of one byte that ends it. */
+/* Receives until a message of one byte ends it. */
 static void receive(int result, int address, size_t size) {
   char endpoint[256];
   size_t length = sizeof endpoint;

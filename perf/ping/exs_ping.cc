@@ -1,4 +1,4 @@
-// exs-ping: latency. One operation under way at a time; how each kind goes is in ping/.
+// exs-ping: latency, with one operation under way at a time. ping/ has a file for each kind.
 #include <array>
 
 #include "perf/ping/methods.h"

@@ -1,7 +1,7 @@
-// Messages: one under way; the server sends each message back from where it arrived.
+// Messages: one under way; the server sends each message back from its receive buffer.
 //
-// Receives complete on the channel's queue, the only one that is waited on. Sends complete on a second queue
-// that is emptied now and then, so their events wake nobody and are not on the measured path.
+// Receives complete on the channel's queue, the only one that is waited on. Sends complete on a second queue that is emptied now and
+// then, so their events wake nobody and are not on the measured path.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -22,7 +22,7 @@ using perf::Job;
 
 constexpr std::uint32_t kReceivesPosted = 2;
 
-// One end's sends, at most as many under way as there are buffers for them.
+// One end's sends, at most as many pending as there are buffers for them.
 class Sends {
  public:
   Sends(Channel& channel, int flags, std::uint32_t buffers)
@@ -33,9 +33,9 @@ class Sends {
     ++posted_;
   }
 
-  // Until the memory of the send before `buffers` sends is free.
+  // Waits until the memory of the send `buffers` sends ago is free.
   void make_room() { settle(buffers_ - 1); }
-  // Until at most `open` sends are under way.
+  // Waits until at most `open` sends are pending.
   void settle(std::uint64_t open) {
     if (posted_ - done_ <= open) return;
     take(0);
@@ -72,7 +72,7 @@ void check_length(const exs_event_t& event, const Job& job) {
 
 class Client {
  public:
-  // The first half of the slots is sent from, the second half received into.
+  // The first half of the slots is for sends, the second half for receives.
   Client(Channel& channel, const Job& job, const perf::Limit& limit, perf::Progress& progress)
       : channel_(channel),
         job_(job),
@@ -110,7 +110,7 @@ class Client {
     if (limit_.flip_message == n) message[message.size() / 2] ^= std::byte{1};
     const std::uint64_t start_ns = tools::now_ns();
     sends_.post(message);
-    // The receive for the round after this one: posted while the message travels.
+    // Posts the receive of the round after this one while the message travels.
     post_receive();
     wait_for_receive();
     const std::uint64_t end_ns = tools::now_ns();
@@ -207,7 +207,7 @@ class Echoer {
   perf::PeerResults results_;
   std::uint64_t posted_ = 0;
   std::uint64_t done_ = 0;
-  std::uint64_t messages_ = 0;  // with the warm-up
+  std::uint64_t messages_ = 0;  // including the warm-up
   bool ended_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Reads: the server posts memory once; a round is one read of all of it. The server's program takes no part.
+// Reads: the server posts memory once, and a round is one read of all of it. The server's program takes no part.
 #include "perf/ping/methods.h"
 #include "perf/ping/rounds.h"
 #include "perf/support/control.h"

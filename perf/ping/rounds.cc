@@ -11,9 +11,9 @@
 namespace ping {
 namespace {
 
-// The kernel wakes a sleeper late by tens of microseconds: the last part of a wait is spent looking at the clock.
+// The kernel wakes a sleeper tens of microseconds late, so the last part of a wait polls the clock.
 constexpr std::uint64_t kAwakeNs = 200'000;
-// A sleep may begin just after the signal that should end it.
+// A sleep may begin just after the signal that should end it, so naps are limited.
 constexpr std::uint64_t kNapMaxNs = 100'000'000;
 
 }  // namespace

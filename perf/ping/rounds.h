@@ -1,4 +1,4 @@
-// The client's end of a ping: one round after the other, each of them timed.
+// The client's end of a ping: one timed round after the other.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ struct RoundTrip {
   std::uint64_t end_ns;
 };
 
-// When each message of an open loop is due, whatever became of those before it. A closed loop sends the next one when the
-// last has come back, so a pause delays the messages that would show it (coordinated omission).
+// The due time of each message of an open loop, which does not depend on earlier messages. A closed loop sends the next message when the
+// last one has come back, so a pause delays the messages that would show it (coordinated omission).
 class Schedule {
  public:
-  // No rate: each message is due at once.
+  // A rate of 0: each message is due at once.
   explicit Schedule(double rate) : period_ns_(rate > 0 ? 1e9 / rate : 0) {}
   [[nodiscard]] bool is_open_loop() const { return period_ns_ > 0; }
   [[nodiscard]] std::uint64_t due_ns(std::uint64_t start_ns, std::uint64_t n) const {
     return start_ns + static_cast<std::uint64_t>(period_ns_ * static_cast<double>(n));
   }
-  // Ends early when a signal asks for the end.
+  // Ends early on a signal.
   static void wait_until(std::uint64_t due_ns);
 
  private:
@@ -37,8 +37,8 @@ class Rounds {
   Rounds(const perf::Job& job, const perf::Limit& limit, perf::Progress& progress)
       : job_(job), limit_(limit), progress_(progress), schedule_(limit.rate) {}
 
-  // round(n) does round n and tells its times. The first ones warm up and do not count. When one throws after others have
-  // been counted, the figures of those remain.
+  // round(n) executes round n and returns its times. The warm-up rounds come first and do not count. If a later round throws, the figures
+  // so far remain.
   template <typename Round>
   perf::Driven run(const Round& round) {
     driven_.round_trips.emplace();
@@ -58,7 +58,7 @@ class Rounds {
     driven_.watch.stop();
     return driven_;
   }
-  // What verification found; only the first one is kept.
+  // Keeps the first fault of verification only.
   void report(const std::string& fault) {
     if (driven_.fault.empty()) driven_.fault = fault;
   }
@@ -95,8 +95,8 @@ class Rounds {
   std::uint64_t now_ns_ = 0;
 };
 
-// Waits for the next receive's event. Other events on the queue are of control
-// messages. Asks no clock: in shared memory that would be a tenth of what is measured.
+// Waits for the next receive's event. Other events on the queue belong to control messages. It does not read the clock: over shared
+// memory that would be a tenth of the measured time.
 void next_receive(perf::Channel& channel, std::int64_t patience_ns, std::uint64_t messages,
                   exs_event_t& event);
 

@@ -43,7 +43,7 @@ struct Settings {
   std::uint16_t port = 0;
   std::vector<std::uint64_t> sizes;
   std::uint32_t calls = 10'000;
-  std::uint64_t time_ns = 0;   // 0: by calls
+  std::uint64_t time_ns = 0;   // 0: the number of calls decides
   std::uint32_t pause_us = 0;  // before each call
   std::uint32_t warmup_calls = 1'000;
   std::uint32_t under_way = 1;
@@ -77,7 +77,7 @@ void fill(std::vector<char>& bytes, std::uint64_t call) {
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 + call);
 }
 
-// Each call with a pattern of its own: what comes back could else be that of the one before.
+// Each call has a pattern of its own: otherwise a result could be that of the call before.
 void call_once(Caller& caller, std::vector<char>& bytes, std::uint64_t call, bool verify) {
   if (verify) fill(bytes, call);
   const std::span<const char> result = caller.call(bytes);
@@ -104,7 +104,7 @@ void measure_one_by_one(Caller& caller, const Settings& settings, std::vector<ch
   }
 }
 
-// The time of a call is that from its begin to its end, where others wait as well.
+// A call's time runs from its begin to its end, and includes waiting for others.
 void measure_together(Caller& caller, const Settings& settings, std::vector<char>& bytes,
                       std::uint64_t end_ns, Result& result) {
   std::deque<std::uint64_t> begun_ns;
@@ -123,7 +123,7 @@ void measure_together(Caller& caller, const Settings& settings, std::vector<char
   }
 }
 
-// A signal may end a call, and what was measured before it counts.
+// A signal may end a call; earlier measurements count.
 template <typename Calls>
 void until_interrupted(Calls&& calls) {
   try {
@@ -137,7 +137,7 @@ Result measure(Caller& caller, const Settings& settings, std::uint64_t size_byte
   Result result;
   result.size_bytes = size_bytes;
   std::vector<char> bytes(size_bytes, 'x');
-  // Large arguments need no thousand calls to settle.
+  // Large arguments need fewer warm-up calls.
   constexpr std::uint64_t kWarmupBytes = std::uint64_t{64} << 20U;
   std::uint64_t warmup = settings.warmup_calls;
   if (size_bytes > 0) warmup = std::min<std::uint64_t>(warmup, kWarmupBytes / size_bytes + 1);
@@ -209,7 +209,7 @@ void print_results(const Settings& settings, const std::vector<Json::Object>& re
   tools::print_json(out);
 }
 
-// The exit status. A signal ends what is measured, and what there is until then is told.
+// Returns the exit status. A signal ends the measurement, and the results so far are printed.
 int run_client(const Settings& settings, const std::string& host, const std::string& place, bool pinned) {
   const std::unique_ptr<Caller> caller = way_of(settings.way).connect(host, place);
   tools::catch_interrupts();
@@ -233,7 +233,7 @@ void serve(const Settings& settings, const Told& told) {
   way_of(settings.way).serve(settings.bind_address, std::to_string(settings.port), told);
 }
 
-// The end of a pipe that the server tells its place by.
+// Reads the server's place from the end of a pipe.
 std::string read_place(int from) {
   std::string place(64, '\0');
   const ssize_t count = read(from, place.data(), place.size());
@@ -313,7 +313,7 @@ Settings parse(int argc, const char* const* argv) {
   return settings;
 }
 
-// False: it was another one, or, where it was not set, not the default.
+// Sets the variable. Returns false if it, or the default of an unset one, had another value.
 bool make_environment(const char* name, const char* value, const char* otherwise) {
   const char* const given = std::getenv(name);
   const bool is_it = std::string(given == nullptr ? otherwise : given) == value;
@@ -321,7 +321,7 @@ bool make_environment(const char* name, const char* value, const char* otherwise
   return is_it;
 }
 
-// libexs-sunrpc.so decides when it is loaded whether it is there at all, so this program begins anew where it is not to be.
+// libexs-sunrpc.so reads these variables when it is loaded, so the program executes itself again if they were different.
 void begin_as_told(const Settings& settings, char** argv) {
   const char* const variant = way_of(settings.way).exs_sunrpc;
   if (settings.provider != "auto") setenv("EXS_PROVIDER", settings.provider.c_str(), 1);

@@ -24,7 +24,7 @@ constexpr rpcproc_t kEcho = 1;
 constexpr rpcproc_t kUse = 2;
 constexpr timeval kLimit = {25, 0};
 
-// What rpcgen makes of `typedef opaque blob<>`.
+// The struct that rpcgen makes of `typedef opaque blob<>`.
 struct Blob {
   u_int length;
   char* bytes;
@@ -99,7 +99,7 @@ class SunRpcCaller : public Caller {
 std::uint64_t calls_served = 0;
 xdrproc_t served_code = kCopied;
 
-// As rpcgen's dispatch does it: the argument is allocated, and freed after the reply.
+// As in rpcgen's dispatch, the argument is allocated, and freed after the reply.
 void echo(SVCXPRT* transport) {
   Blob blob{0, nullptr};
   if (!svc_getargs(transport, served_code, &blob)) return svcerr_decode(transport);
@@ -179,7 +179,7 @@ void serve_in_place(const std::string& host, const std::string& port, const Told
   serve_tcp(host, port, told);
 }
 
-// In the abstract namespace: nothing is left behind.
+// An abstract name, so that no file is left behind.
 sockaddr_un local_address(const std::string& port, socklen_t& length) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -196,7 +196,7 @@ void serve_local(const std::string& /*host*/, const std::string& port, const Tol
   told(name);
   serve_at(listener);
 }
-// libtirpc's clntunix_create() takes paths alone.
+// libtirpc's clntunix_create() takes paths only.
 std::unique_ptr<Caller> connect_local(const std::string& /*host*/, const std::string& name) {
   socklen_t length = 0;
   sockaddr_un address = local_address(name, length);

@@ -8,7 +8,7 @@ namespace rpc_ping {
 Way sunrpc_by_tcp();
 Way sunrpc_by_local_socket();
 Way sunrpc_by_exs();
-// The same, with memory that exs does not know; and with arguments and results that stay in the messages.
+// The same with unregistered memory, and with arguments and results that stay in the messages.
 Way sunrpc_reduced();
 Way sunrpc_without_copies();
 

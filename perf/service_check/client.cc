@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kUnderWay = 16;
 constexpr std::int64_t kFindNs = 60'000'000'000;
-constexpr std::int64_t kTurnNs = 500'000;  // what messages have become of has no event
+constexpr std::int64_t kTurnNs = 500'000;  // the fate of messages has no event
 
 class Client {
  public:
@@ -88,7 +88,7 @@ class Client {
     return exs_svc_request(peer_, &item, 1, nullptr, 0, &options, &slot);
   }
 
-  // What has an event has ended when none is used. Messages have when a ping is answered that was made after them.
+  // Operations with an event have ended when no slot is used. Messages have ended when a later ping is answered.
   void rest(int phase) {
     for (const Slot& slot : slots_)
       if (slot.is_used) return;
@@ -136,8 +136,8 @@ class Client {
   exs_svc_node_t* node_ = nullptr;
   exs_svc_peer_t* peer_ = nullptr;
   std::array<Slot, kUnderWay> slots_;
-  bool is_asked_ = false;     // a ping
-  bool is_answered_ = false;  // likewise
+  bool is_asked_ = false;     // a ping was sent
+  bool is_answered_ = false;  // the ping was answered
 };
 
 }  // namespace

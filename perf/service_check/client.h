@@ -1,4 +1,4 @@
-// A client: sends what it is for, without an end, and writes down what became of it.
+// A client: sends messages or requests of one kind without an end, and records their fate.
 #pragma once
 
 #include <exs/service.h>
@@ -16,7 +16,7 @@ struct ClientSettings {
   Sabotage sabotage = Sabotage::kNone;
 };
 
-// Until the referee says that it is over. Its exit status: 0, or 1 with a line that says what was wrong.
+// Sends until the referee ends the check. Returns the exit status: 0, or 1 after a line that says what was wrong.
 int send_for_ever(const ClientSettings& settings, Board& board);
 
 }  // namespace service_check

@@ -1,4 +1,4 @@
-// What a process holds, and names that outlive it: what must not be left behind.
+// Resources of a process, and names that outlive it: none of them may be left behind.
 #pragma once
 
 #include <sys/types.h>
@@ -14,11 +14,11 @@ struct Holdings {
   std::size_t mappings = 0;  // of files without a name, which others may share
 
   static Holdings of_process(pid_t process = 0);  // 0: this one
-  // Empty: no more than before.
+  // Returns the resources beyond those of `before`; empty: none.
   [[nodiscard]] std::string beyond(const Holdings& before) const;
 };
 
-// Abstract names of Unix sockets in this network.
+// Returns the abstract names of Unix sockets in this network namespace.
 std::vector<std::string> abstract_names();
 
 }  // namespace service_check

@@ -110,7 +110,7 @@ void Host::join(pid_t process) {
   is_joined_ = true;
   tell(joined_[1]);
   hear(ready_[0]);
-  // Last: who asks for a host that is not up yet asks again a second later, by a timer of the kernel.
+  // The address comes last. An earlier connect to a host that is not up would be repeated only after a second, by a timer of the kernel.
   run_ip({"address", "add", address_of(place_, 1) + "/24", "dev", cable_of(place_)});
   mend();
 }

@@ -1,4 +1,4 @@
-// Networks of the check's own: one for clients, where nobody else has names, and hosts behind cables for services that vanish.
+// Networks for the check: one for clients, where nobody else has names, and hosts behind cables for services that vanish.
 #pragma once
 
 #include <sys/types.h>
@@ -8,10 +8,10 @@
 
 namespace service_check {
 
-// This process goes into a network of its own, whose loopback interface works. Call before any thread exists.
+// Moves this process into a network of its own with a working loopback interface. Call before any thread exists.
 void enter_own_network();
 
-// A host at the other end of a cable. There are two places for one.
+// A host at the other end of a cable. There are two places for hosts.
 class Host {
  public:
   static constexpr int kPort = 7000;
@@ -20,11 +20,11 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  // "address:port" of the services there.
+  // Returns "address:port" of the services there.
   static std::string address(unsigned place);
-  // By the process that is to be there: its network, which join() has a cable put into.
+  // Called in the process that will be there: makes its network, which gets the cable from join().
   void enter();
-  // By the one here, once that has been started.
+  // Called here, once that process has started.
   void join(pid_t process);
   void cut() const;
   void mend() const;
@@ -32,7 +32,7 @@ class Host {
  private:
   unsigned place_;
   bool is_joined_ = false;
-  std::array<int, 2> ready_{-1, -1};   // it has its network; and later, its end of the cable
+  std::array<int, 2> ready_{-1, -1};   // it has its network; later, its end of the cable
   std::array<int, 2> joined_{-1, -1};  // there is a cable
 };
 

@@ -26,23 +26,23 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t kPatienceNs = 30 * tools::kNsPerSecond;
-constexpr std::uint32_t kLifeMs = 60;   // at most, once all have heard of it
-constexpr std::uint32_t kEarlyMs = 30;  // at most, where it ends before they need have
-constexpr std::uint32_t kAwayMs = 400;  // at most, where the next does not follow at once
+constexpr std::uint32_t kLifeMs = 60;   // at most, after all clients have heard of the life
+constexpr std::uint32_t kEarlyMs = 30;  // at most, if it ends before they need have
+constexpr std::uint32_t kAwayMs = 400;  // at most, if the next does not follow at once
 constexpr std::uint32_t kOldOwnerMs = 20;
 
 void sleep_ms(std::uint32_t ms) {
   std::this_thread::sleep_for(milliseconds(ms));
 }
 
-// It stays to be waited for.
+// Does not reap the process.
 bool has_ended(const tools::ChildProcess& process) {
   siginfo_t info{};
   return ::waitid(P_PID, static_cast<id_t>(process.pid()), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
          info.si_pid != 0;
 }
 
-// A process that does what `body` says, and whose end says all.
+// Runs `body` in a process whose exit status tells the outcome.
 template <typename Body>
 int tell_failures(Body body) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -74,7 +74,7 @@ void Referee::Life::signal(int signal) const {
 
 void Referee::Life::end() {
   if (!process) return;
-  host.reset();  // while it has the other end of the cable
+  host.reset();  // while the other end of the cable exists
   signal(SIGKILL);
   const int by = process->wait_for_end();
   process.reset();
@@ -138,7 +138,7 @@ void Referee::start_life() {
 
 // ---------------------------------------------------------------- rounds
 
-// True: it came true in time.
+// Returns true if the condition became true in time.
 template <typename Predicate>
 bool Referee::wait_for(Predicate is_so) {
   const std::uint64_t end_ns = tools::now_ns() + kPatienceNs;
@@ -163,7 +163,7 @@ void Referee::run() {
   for (std::uint32_t i = 0; i < settings_.kills; ++i) {
     sleep_ms(choose(kLifeMs));
     end_life();
-    // One in four goes before clients need have heard of it, one in four is missed for a while.
+    // One life in four ends before clients need have heard of it. After one in four, the service is absent for a while.
     const std::uint32_t chance = choose(4);
     if (chance == 0) sleep_ms(choose(kAwayMs));
     if (chance == 1 && settings_.end == End::kKill) {
@@ -187,7 +187,7 @@ void Referee::end_life() {
   vanished_ = std::move(life_);
 }
 
-// One that had only vanished comes back first, and finds that nobody needs it.
+// A life that had only vanished comes back first, and finds that nobody needs it.
 void Referee::bury(std::unique_ptr<Life> life) {
   if (settings_.end == End::kStop) life->signal(SIGCONT);
   if (settings_.end == End::kCut) life->host->mend();
@@ -209,7 +209,7 @@ void Referee::note_times() {
   }
 }
 
-// Until all that was sent has ended.
+// Waits until everything sent has ended.
 void Referee::rest() {
   const int phase = ++board_->phase;
   for (std::uint32_t i = 0; i < kKinds; ++i)
@@ -217,7 +217,7 @@ void Referee::rest() {
       throw tools::Failure(std::string(kNames[i]) + ": something never ends");
 }
 
-// Some goes a moment after its connection has ended.
+// Some resources go a moment after their connection has ended.
 void Referee::compare_holdings() {
   for (std::size_t i = 0; i < kKinds; ++i) {
     const auto left = [&] { return Holdings::of_process(clients_[i]->pid()).beyond(held_[i]); };

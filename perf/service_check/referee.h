@@ -1,4 +1,4 @@
-// Starts clients and lives of the service, ends those at random moments, and measures how soon clients go on.
+// Starts clients and lives of the service, ends those at random moments, and measures how soon clients resume.
 #pragma once
 
 #include <exs/service.h>
@@ -18,7 +18,7 @@
 
 namespace service_check {
 
-// How a life ends.
+// The way a life ends.
 enum class End : std::uint32_t { kKill, kStop, kCut };
 
 struct Settings {
@@ -35,9 +35,9 @@ class Referee {
   Referee(const Referee&) = delete;
   Referee& operator=(const Referee&) = delete;
 
-  // Throws tools::Failure: what was promised, and is not so.
+  // Throws tools::Failure for a broken promise.
   void run();
-  // From exs_svc_open() of a life, and from the end of the life before it, to the first reply of each client.
+  // The times to the first reply of each client: from exs_svc_open() of a life, and from the end of the life before it.
   [[nodiscard]] const tools::Histogram& since_open() const { return since_open_; }
   [[nodiscard]] const tools::Histogram& since_end() const { return since_end_; }
   [[nodiscard]] const Verdict& verdict() const { return verdict_; }
@@ -72,7 +72,7 @@ class Referee {
   Shared<Board> board_;
   std::string names_;  // a file
   std::vector<std::unique_ptr<tools::ChildProcess>> clients_;
-  std::vector<Holdings> held_;  // by each client, at rest, in the first life
+  std::vector<Holdings> held_;  // of each client, at rest, in the first life
   std::vector<std::string> abstract_names_;
   std::unique_ptr<Life> life_;
   std::unique_ptr<Life> vanished_;

@@ -1,4 +1,4 @@
-// A life of the service: writes what it is sent into a ledger, and answers requests.
+// A life of the service: records its messages in a ledger, and answers requests.
 #pragma once
 
 #include <exs/service.h>
@@ -14,7 +14,7 @@ struct ServerSettings {
   Sabotage sabotage = Sabotage::kNone;
 };
 
-// Until it is killed. `board` says which life it is.
+// Serves until it is killed. `board` has the number of the life.
 [[noreturn]] void serve(const exs_svc_key_t* key, const ServerSettings& settings, Board& board,
                         Ledger& ledger);
 

@@ -1,5 +1,5 @@
-// service-check: kills a service that clients use, and starts it again, over and over; looks at what becomes of what was under way,
-// and at how soon clients go on. For the figures of service/README.md.
+// service-check kills a service in use and starts it again, over and over. It checks the fate of everything under way, and measures how
+// soon clients resume. For the figures of service/README.md.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What the processes of the check share: memory that outlives whichever of them is killed.
+// The memory that the processes of the check share. It outlives any of them that is killed.
 #pragma once
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ namespace service_check {
 
 using Number = std::uint32_t;
 
-// One client each; what it sends.
+// Each client sends one kind.
 enum Kind : std::uint32_t { kMessages, kLongs, kRequests, kIdempotent };
 inline constexpr std::size_t kKinds = 4;
 inline constexpr std::array<const char*, kKinds> kNames{"messages", "long messages", "requests",
@@ -25,7 +25,7 @@ inline constexpr bool is_answered(Kind kind) {
   return kind == kRequests || kind == kIdempotent;
 }
 
-// Memory for one T of zeros, which children of this process share. Pages that nobody writes cost nothing.
+// Memory for one T of zeros, shared with the children of this process. Untouched pages cost nothing.
 template <typename T>
 class Shared {
  public:
@@ -46,7 +46,7 @@ class Shared {
   std::unique_ptr<T, Unmap> memory_;
 };
 
-// What one life of the service has executed, in its order. The life alone writes.
+// The entries that one life of the service has executed, in order. Only the life writes.
 struct Ledger {
   struct Entry {
     Kind kind;
@@ -56,7 +56,7 @@ struct Ledger {
   std::atomic<std::size_t> count;
   std::array<Entry, kMost> entries;
 
-  // False: there is no room.
+  // Returns false if there is no room.
   bool append(Entry entry) {
     const std::size_t at = count.load(std::memory_order_relaxed);
     if (at == kMost) return false;
@@ -66,36 +66,35 @@ struct Ledger {
   }
 };
 
-// How what a client sends has ended. The client alone writes.
+// The fate of a client's messages. Only the client writes.
 enum class Fate : std::uint8_t { kNone, kUnderWay, kDone, kUnknown };
 struct Account {
   static constexpr std::size_t kMost = std::size_t{1} << 26;
   std::atomic<Number> sent;
-  std::atomic<std::uint64_t>
-      told;                  // of messages: how many of them may have been taken or not, as events said
-  std::atomic<int> reached;  // the last phase that it is through with
+  std::atomic<std::uint64_t> told;  // of messages: how many of them have an unknown fate, by their events
+  std::atomic<int> reached;         // the last phase that the client has completed
   std::array<Fate, kMost> fates;
 };
 
-// The referee's word to all, and what it measures.
+// The referee's instructions to all, and the measured times.
 struct Board {
-  // Even: clients send. Odd: they wait until all that they have sent has ended. kOver: they end.
+  // Even: clients send. Odd: they wait until everything they have sent has ended. kOver: they end.
   static constexpr int kOver = 1 << 30;
   std::atomic<int> phase;
   std::atomic<std::uint32_t> life;      // of the service: 1, 2, ...
   std::atomic<std::uint64_t> opens_ns;  // when it called exs_svc_open()
-  // When each client had the first reply of this life, or this life its first message.
+  // When each client got the first reply of this life, or this life its first message.
   std::array<std::atomic<std::uint64_t>, kKinds> first_ns;
   std::array<Account, kKinds> accounts;
 
-  // The first time only, and of this life only.
+  // Counts only once, and only for the current life.
   void note_first(Kind kind, std::uint32_t of_life, std::uint64_t now_ns) {
     std::uint64_t none = 0;
     if (life == of_life) first_ns[kind].compare_exchange_strong(none, now_ns);
   }
 };
 
-// What makes the check fail, to see that it can.
+// A fault that the check has to detect.
 enum class Sabotage : std::uint32_t { kNone, kTwice, kUnwritten, kOrder, kSilent, kSlow, kDescriptor, kName };
 
 }  // namespace service_check

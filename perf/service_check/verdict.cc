@@ -6,9 +6,9 @@
 namespace service_check {
 namespace {
 
-// What lies in a mailbox has been taken, and dies with it.
+// Messages in a mailbox are accepted, and are lost with it.
 constexpr std::uint64_t kMailbox = 256;
-// Messages of a sender that may have left without being taken.
+// Limit of messages of a sender that have left without a known fate.
 constexpr std::uint64_t kUnknownMax = 64;
 
 [[noreturn]] void fail(Kind kind, const std::string& what) {
@@ -17,7 +17,7 @@ constexpr std::uint64_t kUnknownMax = 64;
 
 }  // namespace
 
-// In order, of the same life and, but for what is idempotent, of all: so nothing is there twice.
+// Numbers must ascend within a life and, except for idempotent ones, across lives. So nothing is there twice.
 void Verdict::add(const Ledger& ledger) {
   last_[kIdempotent] = -1;
   for (std::size_t i = 0; i < ledger.count; ++i) {
@@ -48,7 +48,7 @@ void Verdict::check(const Board& board, std::uint32_t lives) const {
   }
 }
 
-// Whatever has a reply was executed.
+// A request with a reply must have been executed.
 void Verdict::check_answered(Kind kind, const Account& account) const {
   const std::vector<std::uint8_t>& counts = executed_[kind];
   for (Number number = 0; number < account.sent; ++number) {
@@ -58,7 +58,7 @@ void Verdict::check_answered(Kind kind, const Account& account) const {
   }
 }
 
-// What is missing was told of, or lay in a mailbox.
+// A missing message must have been reported, or lost in a mailbox.
 void Verdict::check_sent(Kind kind, const Account& account, std::uint64_t unknown,
                          std::uint32_t lives) const {
   const std::vector<std::uint8_t>& counts = executed_[kind];

@@ -1,4 +1,4 @@
-// Whether what ledgers and clients say agrees with what exs-service(7) promises of a service that dies and starts again.
+// Compares ledgers and clients with the promises of exs-service(7) for a service that dies and restarts.
 #pragma once
 
 #include <array>
@@ -11,9 +11,9 @@ namespace service_check {
 
 class Verdict {
  public:
-  // The ledgers of lives, in their order, when nobody writes them any more.
+  // Adds the ledger of a life that has ended. The order is that of the lives.
   void add(const Ledger& ledger);
-  // When all have ended. Throws tools::Failure: what was promised, and is not so.
+  // Called when all have ended. Throws tools::Failure for a broken promise.
   void check(const Board& board, std::uint32_t lives) const;
   [[nodiscard]] std::uint64_t executed(Kind kind) const { return totals_[kind]; }
 

@@ -1,4 +1,4 @@
-// What client and service say to each other.
+// The messages between client and service.
 #pragma once
 
 #include <exs/service.h>
@@ -34,7 +34,7 @@ T read_item(const exs_svc_message_t& message) {
   return value;
 }
 
-// The bytes of a long item, all the same.
+// The bytes of a long item, all equal.
 inline constexpr std::size_t kLongBytes = 20'000;
 inline char pattern_of(Number number) {
   return static_cast<char>(number % 251);

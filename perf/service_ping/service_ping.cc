@@ -1,4 +1,4 @@
-// service-ping: what a request to a service costs, and how fast long items go to it. For the figures of service/README.md.
+// service-ping: the cost of a request to a service, and the rate of long items to it. For the figures of service/README.md.
 #include <exs/service.h>
 
 #include <cmath>
@@ -44,7 +44,7 @@ exs_svc_node_t* open_node() {
   return node;
 }
 
-// Answers until it is ended. A long item is sent back from where it lies.
+// Answers until the process is ended. A long item is sent back from its receive memory.
 int serve(const exs_svc_key_t* key, const Settings& settings) {
   exs_svc_node_t* const node = open_node();
   exs_mhandle_t region = EXS_MHANDLE_INVALID;
@@ -95,7 +95,7 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // The time of each, from its request to its reply.
+  // Measures each request, to its reply.
   void ask(std::uint32_t requests, tools::Histogram& times) {
     std::vector<std::uint64_t> begun_ns(settings_.under_way);
     std::uint32_t begun = 0;
@@ -147,7 +147,7 @@ class Client {
   char* memory_ = nullptr;
   char* back_ = nullptr;
   std::vector<exs_iovec_t> rooms_;   // for replies
-  std::vector<std::uint32_t> free_;  // those of them that no request has
+  std::vector<std::uint32_t> free_;  // rooms that no request has
   exs_mhandle_t region_ = EXS_MHANDLE_INVALID;
   exs_mhandle_t back_region_ = EXS_MHANDLE_INVALID;
 };

@@ -1,6 +1,6 @@
-// What a snapshot costs while its owner updates the memory all the time: with one window, which a reader must
-// find closed for the time of a read, and with slots. Owner and reader are two processes of this machine; the
-// owner spins between updates and makes no call. A line for each provider, size and time between updates.
+// The cost of a snapshot while its owner updates the memory all the time: with one window, which must be closed for the time of a read,
+// and with slots. Owner and reader are two processes of this machine; the owner spins between updates and makes no call. Prints a line
+// for each provider, size and time between updates.
 #include <arpa/inet.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ constexpr unsigned kPeriodsUs[] = {0, 20, 50, 200, 500, 1000};
 constexpr unsigned kSlotsOf4K = 24;
 constexpr unsigned kSlotsOf1M = 14;
 
-// In memory of both processes. The owner writes the port, then the number of updates; the reader `stop`.
+// Shared by both processes. The owner writes the port, then the number of updates; the reader writes `stop`.
 struct Shared {
   std::atomic<int> port;
   std::atomic<std::uint64_t> updates;
@@ -109,7 +109,7 @@ struct Result {
   int taken = 0;
   double mean_us = 0;
   double reads = 0;   // of each snapshot
-  double age_us = 0;  // with slots: how old a snapshot is when the call returns
+  double age_us = 0;  // with slots: age of a snapshot when the call returns
 };
 
 Result measure(const char* provider, bool slots, std::size_t size, unsigned period_us) {

@@ -1,5 +1,5 @@
-/* An empty remote procedure by libtirpc, as SOVIA's Figure 10 has it: the argument is a string, the result a number.
- * perf/sockets/run compiles this when libtirpc is there.
+/* An empty remote procedure by libtirpc, as in SOVIA's Figure 10: the argument is a string, the result a number.
+ * perf/sockets/run compiles this if libtirpc is installed.
  *   rpc-empty serve tcp|unix:PATH               prints the address and serves until it is ended
  *   rpc-empty call BYTES SECONDS tcp:PORT|unix:PATH */
 #define _GNU_SOURCE
@@ -78,7 +78,7 @@ static int serve(char* where) {
     check(transport != NULL, "svcunix_create");
     printf("%s\n", where);
   }
-  /* Protocol 0: no port mapper is asked. */
+  /* Protocol 0: no registration with the port mapper. */
   check(svc_register(transport, kProgram, kVersion, dispatch, 0), "svc_register");
   fflush(stdout);
   svc_run();

@@ -1,4 +1,4 @@
-// Sockets from names: listen_on and connect_to, and the names of what came of them.
+// Sockets from names: listen_on() and connect_to(), and the names of the results.
 #include <cerrno>
 #include <system_error>
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kExitInterrupted = 130;
 
-// The exit status.
+// Returns the exit status.
 int judge(const Benchmark& benchmark, const Measurement& measured) {
   int status = measured.interrupted ? kExitInterrupted : 0;
   if (!measured.broken.empty()) {

@@ -1,5 +1,4 @@
-// What exs-blast and exs-ping have in common, given what each does with a connection: roles, control
-// exchange, two processes on one machine, sweep, report, exit status.
+// The common part of exs-blast and exs-ping: roles, control exchange, two processes on one machine, sweep, report, exit status.
 #pragma once
 
 #include <memory>
@@ -10,10 +9,10 @@
 
 namespace perf {
 
-// Operations that a connection may have open in each direction beyond its depth.
+// Operations that a connection may have pending in each direction beyond its depth.
 inline constexpr std::uint32_t kSpareOperations = 16;
 
-// All of main().
+// The whole main().
 int run(const Benchmark& benchmark, int argc, const char* const* argv);
 
 // Connects, measures once, closes.
@@ -25,22 +24,22 @@ struct ServerSettings {
   std::uint16_t port = 0;
   std::string provider;
   bool quiet = false;
-  bool one_client = false;         // serve one, with all that it measures, and end
+  bool one_client = false;         // serve one client with all its measurements, then end
   bool one_after_another = false;  // wait for the next client when this one has gone
-  int port_out = -1;               // where the port goes, as two bytes; -1: into the first line of output
+  int port_out = -1;               // write the port there, as two bytes; -1: print it in the first line
 };
 // Serves until SIGINT or SIGTERM; as one end of --self, until SIGTERM. Returns the exit status.
 int run_server(const Benchmark& benchmark, const ServerSettings& settings);
 
-// The server's end on this machine, in a process of its own, for --self.
+// The server's end for --self, in a process of its own on this machine.
 class ServerProcess {
  public:
-  // Before exs_init and before any thread: it forks.
+  // Forks: call before exs_init() and before any thread exists.
   ServerProcess(const Benchmark& benchmark, const Options& options);
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] bool pinned() const { return pinned_; }
-  // Stops the server. False: it did not end well.
+  // Stops the server. Returns false if it ended with an error.
   [[nodiscard]] bool stop() { return process_->stop() == 0; }
 
  private:

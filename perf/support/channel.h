@@ -1,5 +1,5 @@
-// The connections of a measurement as both ends see them: the one with the control messages, room for those,
-// the connections beside it that some kinds have, and one queue for all.
+// The connections of a measurement, for either end: the control connection and its memory, the data connections of some kinds, and one
+// queue for all.
 #pragma once
 
 #include <list>
@@ -14,7 +14,7 @@
 
 namespace perf {
 
-// How long one end waits for the other to do anything at all.
+// How long one end waits for any action of the other.
 inline constexpr std::int64_t kClientPatienceNs = 10'000'000'000;
 inline constexpr std::int64_t kServerPatienceNs = 30'000'000'000;
 
@@ -28,20 +28,18 @@ class Channel {
   void send_control(std::span<const std::byte> message);
   // The result is valid until the next call. Throws Failure, also at the end of the peer's sending.
   std::span<const std::byte> receive_control(const std::string& what);
-  // Posts a control message; its event is left to the caller.
+  // Posts a control message; the caller takes its event.
   void post_control(std::span<const std::byte> message);
-  // Posts the receive of a control message, or of the end of the peer's sending; its event is left to the
-  // caller.
+  // Posts the receive of a control message, or of the end of the peer's sending; the caller takes its event.
   void post_control_receive();
   // Makes the buffers of this connection, once.
-  // Memory that outlives the connections, as what they still use must.
+  // The memory outlives the connections, because they still use it.
   Slots& add_slots(std::size_t size_bytes, std::size_t count, MemoryKind kind) {
     return more_slots_.emplace_back(size_bytes, count, kind);
   }
   Slots& make_slots(std::size_t size_bytes, std::size_t count, MemoryKind kind);
   [[nodiscard]] Slots& slots() { return *slots_; }
-  // The connections that carry the data beside this one: the server picks a port and answers with it, and the
-  // client connects to it, one after the other.
+  // The data connections: the server picks a port and answers with it, and the client connects to it, one after the other.
   void accept_data(std::uint32_t count, int socket_type, const ConnectionOptions& options);
   void connect_data(std::uint16_t port, std::uint32_t count, int socket_type,
                     const ConnectionOptions& options);
@@ -60,7 +58,7 @@ class Channel {
   Memory control_;
   std::optional<Slots> slots_;
   std::list<Slots> more_slots_;
-  // Last: they are closed before the memory goes.
+  // The sockets come last: they are closed before the memory is freed.
   Socket socket_;
   std::vector<Socket> data_;
 };

@@ -10,9 +10,9 @@
 namespace perf {
 namespace {
 
-// The library's default, below which no wish goes. So for the small-packet maximum: control messages are small messages too.
+// The library's default, which is the minimum. Control messages are small messages, too, so the small maximum has the same rule.
 constexpr std::uint32_t kCreditsDefault = 32;
-// What a connection may ask for: with the largest small maximum 32 MiB at each end.
+// The maximum for a connection: with the largest small maximum this takes 32 MiB at each end.
 constexpr std::uint32_t kCreditsMax = 1024;
 
 int mode_of(Wait wait) {

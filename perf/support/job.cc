@@ -9,7 +9,7 @@ bool is_taken_by_default(const Job& job) {
 }
 
 std::uint32_t server_buffers(const Job& job) {
-  // A ping has one message under way; the others are on the way back or wait to be filled.
+  // A ping has one message under way; the other buffers are coming back or waiting to be filled.
   constexpr std::uint32_t kPingBuffers = 8;
   if (job.kind == Kind::persistent || job.kind == Kind::stream) return 1;
   return job.benchmark == BenchmarkId::ping ? kPingBuffers : job.depth;

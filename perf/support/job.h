@@ -1,4 +1,4 @@
-// What is measured, and what came out: plain values that the benchmarks and the control exchange share.
+// The parameters and results of a measurement: plain values that the benchmarks and the control exchange share.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ using tools::MemoryKind;
 
 // The library's default for the small-packet maximum.
 inline constexpr std::uint64_t kSmallMaxDefaultBytes = 1024;
-// What the buffers of one end may take.
+// The limit of one end's buffers.
 inline constexpr std::uint64_t kBuffersMaxBytes = std::uint64_t{1} << 30U;
 
-// What the client asks for. Both ends work by it.
+// The client's request. Both ends work by it.
 struct Job {
   BenchmarkId benchmark = BenchmarkId::blast;
   Kind kind = Kind::normal;
   Wait wait = Wait::adaptive;
   MemoryKind memory = MemoryKind::plain;
   bool verify = false;
-  bool nodelay = false;  // streams; the sender's own affair
+  bool nodelay = false;  // streams; affects only the sender
   bool reverse = false;  // the server sends
   bool more = false;     // another measurement of the same client follows
   std::uint32_t depth = 1;
@@ -36,26 +36,25 @@ struct Job {
   std::uint64_t size_bytes = 0;
 };
 
-// What a plain exs_send of this length does between ends with the library's defaults.
+// A plain exs_send of this length would be of this kind, with the library's defaults at both ends.
 bool is_taken_by_default(const Job& job);
-// Buffers that the server's end takes.
+// Returns the number of buffers of the server's end.
 std::uint32_t server_buffers(const Job& job);
-// What the buffers of the server's end, or those of a depth, take, whichever are more: the client's end takes
-// no more than twice as much.
+// Returns the bytes of the server's buffers, or of `depth` buffers, whichever are more. The client's end takes at most twice as much.
 std::uint64_t buffers_bytes(const Job& job);
-// Connections of the measurement beside the one with the control messages.
+// Returns the number of data connections.
 std::uint32_t data_connections(const Job& job);
 
 // When the sender stops, and how it paces itself.
 struct Limit {
-  std::uint64_t count = 0;  // 0: by time
+  std::uint64_t count = 0;  // 0: the time decides
   std::uint64_t time_ns = 0;
   double rate = 0;                // messages due in a second; 0: each follows the one before at once
   std::uint64_t interval_ns = 0;  // between two reports; 0: none
-  std::optional<std::uint64_t> flip_message;  // spoil a byte of this one, to see that --verify finds it
+  std::optional<std::uint64_t> flip_message;  // damage a byte of this one, which --verify has to detect
 };
 
-// What the server found, without the warm-up.
+// The server's results, without the warm-up.
 struct PeerResults {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
@@ -66,7 +65,7 @@ struct PeerResults {
   std::uint64_t first_wrong_offset = 0;
 };
 
-// What happened between two moments of a measurement.
+// The events between two moments of a measurement.
 struct Interval {
   double begin_seconds = 0;
   double end_seconds = 0;
@@ -74,7 +73,7 @@ struct Interval {
   std::optional<tools::Histogram> round_trips;
 };
 
-// What the client prints.
+// The results that the client prints.
 struct Measurement {
   std::string provider;
   Job job;
@@ -82,15 +81,15 @@ struct Measurement {
   bool interrupted = false;
   std::uint64_t messages = 0;
   double seconds = 0;
-  std::optional<double> sender_cpu_percent;  // nullopt: the other end could not tell
+  std::optional<double> sender_cpu_percent;  // nullopt: unknown to the other end
   std::optional<double> receiver_cpu_percent;
-  std::optional<bool> verified;  // nullopt: not asked
-  std::string fault;             // what verification found
-  std::string broken;            // why it ended before its time
+  std::optional<bool> verified;  // nullopt: not requested
+  std::string fault;             // of verification
+  std::string broken;            // why the measurement ended early
   std::uint32_t connections = 1;
   double rate = 0;
   std::optional<tools::Histogram> round_trips;
-  std::optional<tools::Histogram> due_round_trips;  // from when each message was due
+  std::optional<tools::Histogram> due_round_trips;  // from the due time of each message
   std::vector<Interval> intervals;
 };
 

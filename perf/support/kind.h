@@ -1,5 +1,5 @@
-// The kinds of transfer that can be measured. All that the benchmarks share of a kind is its row in kind.cc;
-// how a benchmark does it is a Method (method.h) in that benchmark's table.
+// The kinds of transfer that can be measured. kind.cc has a row for each kind with all that the benchmarks share. A Method (method.h) in
+// a benchmark's table has the rest.
 #pragma once
 
 #include <sys/socket.h>
@@ -18,7 +18,7 @@ enum class Kind : std::uint8_t {
   stream = 5,
 };
 
-// The connections of a measurement beside the one with the control messages.
+// The connections of a measurement beside the control connection.
 enum class Connections : std::uint8_t {
   none,           // the control connection carries the data
   one,            // one carries the data

@@ -1,4 +1,4 @@
-// One measurement: its connections, each with a thread when there are several, and what came of them as one result.
+// One measurement: its connections, each with a thread if there are several, and their combined result.
 #include <algorithm>
 #include <barrier>
 #include <cerrno>
@@ -39,8 +39,7 @@ void check_small_max(const Socket& socket, const Job& job) {
   }
 }
 
-// The client's end of a measurement in which the server sends. Its driver is at the other end, so what is known of the sending
-// is what arrived.
+// The client's end if the server sends. The driver is at the other end, so only received messages are known here.
 Driven receive(const Method& method, Channel& channel, const Job& job, Progress& progress) {
   channel.make_slots(job.size_bytes, server_buffers(job), job.memory);
   Driven out;
@@ -83,7 +82,7 @@ void add(std::optional<tools::Histogram>& sum, const std::optional<tools::Histog
   if (sum && more) sum->add(*more);
 }
 
-// Processor time is that of all threads of a process, so it is told once, by the connection that took longest.
+// Processor time covers all threads of a process, so only the longest connection's counts.
 Driven combine(std::vector<Driven>& all) {
   std::ranges::sort(all, std::greater{}, [](const Driven& one) { return one.watch.wall_ns(); });
   Driven out = all.front();
@@ -104,7 +103,7 @@ Driven combine(std::vector<Driven>& all) {
   return out;
 }
 
-// What the receiving end found, in words; empty: all is well.
+// Describes the receiving end's fault; empty: none.
 std::string fault_of(const Driven& driven) {
   if (driven.peer.wrong_messages == 0) return driven.fault;
   return tools::format("the receiver got %llu damaged messages; the first is message %llu, from byte %llu on",

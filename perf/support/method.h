@@ -1,4 +1,4 @@
-// How one benchmark measures one kind: what each end does with its connections.
+// How one benchmark measures one kind: the work of each end on its connections.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace perf {
 
-// What the client's end of a measurement found.
+// The results of the client's end.
 struct Driven {
   std::uint64_t messages = 0;
   tools::Stopwatch watch;
@@ -19,14 +19,13 @@ struct Driven {
   std::optional<tools::Histogram> due_round_trips;  // with a rate
   PeerResults peer;
   std::string fault;   // of verification at this end
-  std::string broken;  // the measurement ended before its time: there are no results of the peer
+  std::string broken;  // the measurement ended early: there are no results of the peer
 };
 
 struct Method {
   Kind kind;
-  // The server's end, with server_buffers() slots and the connections of the kind made: gets ready, answers,
-  // and works until the client's sending ends. Throws Failure. In reverse the client's, which ends early when a signal
-  // asks for it.
+  // The server's end, after server_buffers() slots and the connections of the kind have been made. It prepares, answers, and works until
+  // the client's sending ends. Throws Failure. In reverse it is the client's end, which ends early on a signal.
   PeerResults (*serve)(Channel&, const Job&, Progress&);
   // The client's end (in reverse the server's), from the answer to the server's results. Throws Failure.
   Driven (*drive)(Channel&, const Job&, const Limit&, Progress&);

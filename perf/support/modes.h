@@ -1,4 +1,4 @@
-// What a baseline measures: one of its modes, or all of them, one after the other.
+// The modes of a baseline: one of them, or all, one after the other.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ constexpr double kMaxSeconds = 86400;
 constexpr double kRateMax = 1e9;
 constexpr std::uint64_t kConnectionsMax = 64;
 
-// An option whose value is the name of one of these.
+// Adds an option whose value is the name of one of `values`.
 template <typename Enum>
 void add_choice(tools::CommandLine& line, const char* name, Enum& target, const std::vector<Enum>& values,
                 const std::string& help) {
@@ -57,9 +57,9 @@ std::string depth_text(const Benchmark& benchmark) {
   return text;
 }
 
-// As typed, before the parts are checked against each other.
+// The options as typed, before they are checked against each other.
 struct RawOptions {
-  Job job;  // without what depends on the kind
+  Job job;  // without the parts that depend on the kind
   bool all_kinds = false;
   bool server = false;
   bool self = false;
@@ -192,7 +192,7 @@ void check_job(const Options& options, const Job& job) {
   if (options.limit.flip_message && !job.verify) throw tools::UsageError("--flip needs --verify");
 }
 
-// The sizes of one kind.
+// Returns the sizes of one kind.
 std::vector<std::uint64_t> sizes_of(const KindTraits& kind, const Options& options,
                                     std::uint64_t size_bytes) {
   if (!options.sweep) return {size_bytes};
@@ -203,7 +203,7 @@ std::vector<std::uint64_t> sizes_of(const KindTraits& kind, const Options& optio
   return sizes;
 }
 
-// Of all kinds, those that carry this size and can do what else is asked for.
+// The kind can carry this size and the other requested features.
 bool fits(const Job& job) {
   const KindTraits& kind = traits_of(job.kind);
   return job.size_bytes >= kind.size_min_bytes && job.size_bytes <= kind.size_max_bytes &&

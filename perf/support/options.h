@@ -10,7 +10,7 @@
 
 namespace perf {
 
-// What differs between exs-blast and exs-ping.
+// The differences between exs-blast and exs-ping.
 struct Benchmark {
   const char* name;
   const char* summary;
@@ -19,7 +19,7 @@ struct Benchmark {
   std::uint64_t default_size_bytes;
   std::uint32_t default_depth;
   bool depth_is_an_option;
-  bool measures_latency;            // one message at a time: all kinds beside each other, histogram, rate
+  bool measures_latency;            // one message at a time: compares all kinds, has histogram and rate
   std::span<const Method> methods;  // one for each kind that it measures
 };
 

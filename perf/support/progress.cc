@@ -21,7 +21,7 @@ Progress::Progress(const Limit& limit, Tally& tally, std::uint32_t connection, O
     : limit_(limit), tally_(&tally), own_(&tally.of(connection)), on_interval_(std::move(on_interval)) {
   if (connection != 0) return;
   if (isatty(STDERR_FILENO) == 1) next_line_ns_ = tools::now_ns() + 2 * tools::kNsPerSecond;
-  if (limit.interval_ns > 0) next_interval_ns_ = 0;  // the first update tells when the measurement has begun
+  if (limit.interval_ns > 0) next_interval_ns_ = 0;  // the first update shows when the measurement has begun
   next_ns_ = std::min(next_line_ns_, next_interval_ns_);
 }
 
@@ -44,7 +44,7 @@ void Progress::tell(std::uint64_t start_ns, std::uint64_t at_ns, const tools::Hi
   next_ns_ = std::min(next_line_ns_, next_interval_ns_);
 }
 
-// It is longer than asked for when a message took long. The next one ends when it would have.
+// The interval is longer than requested if a message took long. The next one still ends on schedule.
 void Progress::end_interval(std::uint64_t start_ns, std::uint64_t at_ns,
                             const tools::Histogram* round_trips) {
   const std::uint64_t messages = tally_->sum();

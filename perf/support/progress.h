@@ -1,4 +1,4 @@
-// How far a long measurement is: one line on a terminal, and reports of intervals.
+// The progress of a long measurement: one line on a terminal, and reports of intervals.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace perf {
 
-// The messages so far of each connection of a measurement. Each is written by its own thread, and read by the one that tells;
-// nothing else is handed over with them, so relaxed order does.
+// The number of messages of each connection. Each counter is written by its own thread and read by the reporting one. They publish no
+// other data, so relaxed order suffices.
 class Tally {
  public:
   explicit Tally(std::uint32_t connections) : counts_(new Count[connections]), connections_(connections) {}
@@ -35,15 +35,15 @@ class Progress {
  public:
   using OnInterval = std::function<void(const Interval&)>;
 
-  // Tells nothing.
+  // Reports nothing.
   Progress() = default;
-  // The first connection tells, of all.
+  // The first connection reports for all.
   Progress(const Limit& limit, Tally& tally, std::uint32_t connection, OnInterval on_interval);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Cheap. The line appears from the third second on, and then once a second.
+  // Cheap. The line appears after the third second, and then once a second.
   void update(std::uint64_t start_ns, std::uint64_t at_ns, std::uint64_t messages,
               const tools::Histogram* round_trips = nullptr) {
     if (own_ != nullptr) own_->store(messages, std::memory_order_relaxed);
@@ -66,7 +66,7 @@ class Progress {
   std::uint64_t next_ns_ = kNever;
   std::uint64_t next_line_ns_ = kNever;
   std::uint64_t next_interval_ns_ = kNever;
-  // Of the intervals so far.
+  // The time and messages of the reported intervals.
   std::uint64_t told_ns_ = 0;
   std::uint64_t told_messages_ = 0;
   std::optional<tools::Histogram> told_round_trips_;

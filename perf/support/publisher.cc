@@ -24,7 +24,7 @@ class Publisher {
     channel_.queue().wait_like(job_.wait);
     channel_.post_control(encode_answer({}));
     watch_.start();
-    // Reads make no event: silence is no sign of a client that hangs, and one that dies ends the connection.
+    // Reads cause no event, so a silent client may be busy. One that dies ends the connection.
     while (!ended_) take();
     watch_.stop();
     channel_.close_data();
@@ -40,7 +40,7 @@ class Publisher {
     if (channel_.queue().take({&event, 1}, -1) == 0) return;
     if (event.exs_evt_socket == channel_.socket().number()) {
       if (event.exs_evt_errno != 0) tools::fail("the connection broke", event.exs_evt_errno);
-      if (event.exs_evt_type != EXS_EVT_RECV) return;  // the answer has left
+      if (event.exs_evt_type != EXS_EVT_RECV) return;  // the send of the answer
       if ((event.exs_evt_flags & EXS_EVF_EOF) == 0) throw tools::Failure("the client sends what it must not");
       ended_ = true;
       return;

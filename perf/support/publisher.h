@@ -1,5 +1,4 @@
-// The server's end of reads: memory that is posted once with EXS_PERSISTENT, and then nothing but the wait
-// for the client's end.
+// The server's end of reads: it posts memory once with EXS_PERSISTENT, and then only waits for the client's end.
 #pragma once
 
 #include "perf/support/channel.h"
@@ -13,9 +12,9 @@ inline constexpr std::uint64_t kPublishedMessage = 0;
 
 PeerResults publish(Channel& channel, const Job& job, Progress& progress);
 
-// At the client's end: makes every byte of `buffer` other than it must be after a read.
+// At the client's end: makes every byte of `buffer` differ from its value after a read.
 void scrub(std::span<std::byte> buffer);
-// What is wrong with read number `n`; empty: nothing.
+// Describes the fault of read number `n`; empty: none.
 std::string fault_of_read(std::span<const std::byte> read, std::uint64_t n);
 
 }  // namespace perf

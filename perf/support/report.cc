@@ -20,7 +20,7 @@ std::string percent(const std::optional<double>& value) {
   return value ? tools::format("%.0f", *value) : "-";
 }
 
-// From when each message was due: of the whole round trip, for waiting is no part of a way.
+// From the due time of each message. Whole round trips, because waiting belongs to neither direction.
 void print_due(const Measurement& measured) {
   const tools::Histogram& times = *measured.due_round_trips;
   const auto us = [&times](double share) {

@@ -13,9 +13,9 @@ namespace perf {
 class Report {
  public:
   Report(const Benchmark& benchmark, const Options& options);
-  // A table's row is printed at once.
+  // Prints a table's row at once.
   void add(const Measurement& measured);
-  // While a measurement goes on. JSON has its intervals in its object.
+  // Prints during a measurement. JSON has the intervals in its object.
   void print(const Job& job, const Interval& interval) const;
   void finish();
 
@@ -26,18 +26,18 @@ class Report {
   const Benchmark benchmark_;
   const Options options_;
   bool head_printed_ = false;
-  bool is_marked_ = false;  // a row is what exs_send would do
+  bool is_marked_ = false;  // a row is marked as the default of exs_send
   std::vector<Measurement> measurements_;
 };
 
-// A sweep's JSON object holds the others in the array "sweep", one of several kinds in "kinds".
+// The JSON object of a sweep has the array "sweep", and that of several kinds has "kinds".
 void print_json(const Benchmark& benchmark, const Options& options,
                 const std::vector<Measurement>& measurements);
-// A line of names and a line for each. What has parts has a column for each of them, "one_way_us_p50" say.
+// Prints a line of names and a line for each measurement. Nested values have a column each, such as "one_way_us_p50".
 void print_csv(const Benchmark& benchmark, const Options& options,
                const std::vector<Measurement>& measurements);
 
-// What tables and JSON have in common.
+// Common to tables and JSON.
 inline double per_second(double amount, double seconds) {
   return seconds > 0 ? amount / seconds : 0;
 }
@@ -46,7 +46,7 @@ inline double bytes_of(const Measurement& measured) {
 }
 // A share of a round trip in microseconds, to the nanosecond.
 double us_of(double round_trip_ns, double share);
-// Half of one.
+// Half of a round trip.
 inline double one_way_us(std::uint64_t round_trip_ns) {
   return us_of(static_cast<double>(round_trip_ns), 0.5);
 }

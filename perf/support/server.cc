@@ -1,17 +1,13 @@
 // The server of either benchmark: one thread, with a queue of its own, for each client.
 //
 // Design notes
-//  1. A thread and a queue per client give each client the wait mode it asked for, and let nothing that one
-//  client
-//     needs (buffers, verification, a slow end) delay another. The library puts each queue on a shard in
-//     turn.
-//  2. The accept names the queue of the session to come, so the connection lives where its queue is driven.
-//  3. As one end of --self with one connection it serves one client after the other: on a machine with one core a
-//     thread that waits for a further one would share the shard, and hand every event on.
-//  4. Signals are blocked everywhere and taken by sigwait in the main thread. It ends the sessions by
-//  shutting
-//     their sockets down; a session takes itself off the list before it closes its socket, so a number on the
-//     list never means somebody else's socket.
+//  1. With a thread and a queue of its own, each client gets the wait mode that it asked for. Its needs (buffers, verification, a slow
+//     end) delay no other client. The library puts each queue on a shard in turn.
+//  2. The accept names the queue of the session to come, so the connection belongs to the shard of its queue.
+//  3. As one end of --self with one connection, it serves one client after the other. On a machine with one core, a thread that waits for
+//     another client would share the shard and hand every event on.
+//  4. Signals are blocked everywhere and taken by sigwait() in the main thread, which ends the sessions by shutting their sockets down. A
+//     session leaves the list before it closes its socket, so a number in the list never means another socket.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -66,7 +62,7 @@ class Server {
 
   void accept_all();
   void serve(Session& session, int descriptor);
-  // Whether the client will ask again.
+  // Returns true if the client will ask again.
   bool serve_job(Channel& channel, const std::string& peer);
   void join_finished();
   void say(const std::string& peer, const std::string& line) const;
@@ -77,7 +73,7 @@ class Server {
   std::thread acceptor_;
   std::list<Session> sessions_;  // the acceptor's; after it has ended, stop()'s
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::set<int> open_;
   bool stopping_ = false;
   std::uint64_t served_ = 0;
@@ -113,7 +109,7 @@ void Server::accept_all() {
       session.done = true;
       may_last = true;
     }
-    // No descriptors left, say. Does not fill the terminal with it.
+    // After an error such as a lack of descriptors, the pause keeps messages from filling the terminal.
     if (may_last) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }
@@ -151,13 +147,13 @@ void Server::serve(Session& session, int descriptor) {
     const std::lock_guard guard(mutex_);
     open_.erase(descriptor);
     served ? ++served_ : ++failed_;
-    if (settings_.one_client && !more && open_.empty()) kill(getpid(), SIGTERM);  // for run_server
+    if (settings_.one_client && !more && open_.empty()) kill(getpid(), SIGTERM);  // for run_server()
   }
   session.queue.reset();
   session.done = true;
 }
 
-// In reverse the client receives, and its results are what it received.
+// In reverse the client receives, and its results are those of receiving.
 PeerResults carry_out(const Method& method, Channel& channel, const Request& request) {
   Progress silent;
   if (request.job.reverse) {

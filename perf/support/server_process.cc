@@ -26,7 +26,7 @@ ServerProcess::ServerProcess(const Benchmark& benchmark, const Options& options)
   const bool told =
       TEMP_FAILURE_RETRY(read(ends[0], &port_, sizeof port_)) == static_cast<ssize_t>(sizeof port_);
   close(ends[0]);
-  if (!told) throw tools::Exit{1};  // it has said why
+  if (!told) throw tools::Exit{1};  // it has printed the reason
   if (options.pin) pinned_ = tools::pin_to_core(0);
 }
 

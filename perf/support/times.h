@@ -1,4 +1,4 @@
-// What a baseline tells of the times of its samples, in microseconds.
+// The times that a baseline reports for its samples, in microseconds.
 #pragma once
 
 #include "tools/common/histogram.h"
@@ -14,7 +14,7 @@ struct Times {
   double mean = 0;
 };
 
-// `us_of` takes the nanoseconds of a sample, as a double.
+// `us_of` converts the nanoseconds of a sample, as a double.
 template <typename Convert>
 Times times_of(const tools::Histogram& samples, const Convert& us_of) {
   const auto us = [&us_of](std::uint64_t ns) { return us_of(static_cast<double>(ns)); };

@@ -7,7 +7,7 @@
 namespace perf {
 namespace {
 
-// More than a client can have unread: one a buffer.
+// More than a client can have unread: one for each buffer.
 constexpr std::uint32_t kSpareMessages = 8;
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Whose turn it is with each of several buffers: small messages from server to client on the control
-// connection.
+// The turns of several buffers: small messages from server to client on the control connection.
 #pragma once
 
 #include <optional>
@@ -10,7 +9,7 @@
 
 namespace perf {
 
-// The server's end: gives turns, and sees the end of the client's sending.
+// The server's end: gives turns, and detects the end of the client's sending.
 class TurnGiver {
  public:
   TurnGiver(Channel& channel, std::uint32_t buffers);
@@ -18,10 +17,10 @@ class TurnGiver {
   // Opens the measurement: turns may be given from now on.
   void answer(Wait wait);
   void give(const Turn& turn);
-  // False: the event is none of the control connection. Throws Failure when it broke.
+  // Returns false if the event belongs to another connection. Throws Failure if the control connection broke.
   bool handle(const exs_event_t& event);
   [[nodiscard]] bool ended() const { return ended_; }
-  // No operation uses the memory of the messages any more: it must not go before.
+  // No operation uses the memory of the messages any more, so it may be freed.
   [[nodiscard]] bool idle() const { return left_ == posted_; }
 
  private:
@@ -37,9 +36,9 @@ class TurnReceiver {
  public:
   TurnReceiver(Channel& channel, std::uint32_t buffers);
 
-  // nullopt: an event of another kind on the control connection. Throws Failure when the server has ended.
+  // Returns nullopt for another event of the control connection. Throws Failure if the server has ended.
   std::optional<Turn> turn_in(const exs_event_t& event);
-  // Shuts all connections down and waits for the server's results; turns that come yet count no more.
+  // Shuts all connections down and waits for the server's results; later turns do not count.
   PeerResults end();
 
  private:

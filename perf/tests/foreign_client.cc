@@ -1,6 +1,6 @@
-// A client that does not keep to the control exchange: sends one malformed request on each of several
-// connections and prints what the server makes of it. Ends with 0 if the server refused every one in an
-// orderly way. With a second argument: one request, of a kind that exs-ping does not have.
+// A client that violates the control exchange: it sends one malformed request on each of several connections and prints the server's
+// response. It ends with 0 if the server refused every one in an orderly way. With a second argument it sends one request, of a kind that
+// exs-ping does not have.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -61,7 +61,7 @@ bool refused(const Case& tried, std::uint16_t port) {
   return verdict == tried.expected;
 }
 
-// A request that is in order, but of a kind that a ping server does not have.
+// A valid request, but of a kind that a ping server does not have.
 Case other_kind() {
   perf::Job job;
   job.benchmark = perf::BenchmarkId::ping;
@@ -81,7 +81,7 @@ int main(int argc, char** argv) try {
   const std::vector<Case> all = cases();
   const bool all_refused =
       std::all_of(all.begin(), all.end(), [&](const Case& tried) { return refused(tried, port); });
-  // The last one says nothing at all.
+  // The last one sends nothing at all.
   perf::Queue queue(perf::kEventBatch, perf::Wait::adaptive);
   perf::connect_to("127.0.0.1", port, perf::client_options("auto", {}), queue).close();
   return all_refused ? 0 : 1;

@@ -1,13 +1,10 @@
-// One end of the load under which perf/kill-check kills processes: eight
-// connections at once, of four kinds, each with plain memory and with the
-// library's. Both ends do the same on them: operations in both directions,
-// posted again as they end. Tells as JSON lines what became of each connection.
+// One end of the load under which perf/kill-check kills processes: eight connections at once, of four kinds, each with plain memory and
+// with the library's. Both ends do the same on them: operations in both directions, posted again as they complete. The end of each
+// connection is reported as a JSON line.
 //
-//     perf-kill-load serve PROVIDER               prints {"ports": [...]};
-//     until SIGTERM perf-kill-load load PROVIDER PORT...        until its
-//     connections have ended, and then its standard input perf-kill-load
-//     witness PROVIDER PORT...     the same, and tells all the time how much it
-//     has moved
+// perf-kill-load serve PROVIDER prints {"ports": [...]}, and runs until SIGTERM.
+// perf-kill-load load PROVIDER PORT... runs until its connections have ended, and then its standard input.
+// perf-kill-load witness PROVIDER PORT... does the same, and reports all the time how much it has moved.
 #include <exs/exs.h>
 #include <unistd.h>
 
@@ -37,7 +34,7 @@ constexpr std::uint32_t kDepth = 4;  // of each direction
 constexpr std::uint32_t kOperationsMax = 64;
 constexpr int kQueueDepth = 4096;
 constexpr std::uint64_t kLoadedMoves = 20;         // of each connection
-constexpr std::int64_t kTellEveryNs = 20'000'000;  // a witness
+constexpr std::int64_t kTellEveryNs = 20'000'000;  // of a witness
 
 struct Lane {
   Kind kind;
@@ -76,8 +73,7 @@ std::string name_of(int error) {
   return name == nullptr ? std::to_string(error) : name;
 }
 
-// A connection and everything under way on it. Reports its end and closes when
-// destroyed.
+// A connection and all operations pending on it. Reports its end and closes when destroyed.
 class Link {
  public:
   Link(perf::Socket socket, const Lane& lane, perf::Queue& queue)
@@ -138,8 +134,7 @@ class Link {
       ++open_;
       return;
     }
-    // Refused after the break. The operations that are open yet tell why; there
-    // may be none.
+    // The connection refused this operation after it broke. Pending operations report the reason; there may be none.
     note_break();
     if (errno != EPIPE && errno != ENOTCONN) fault_ = "a post: " + name_of(errno);
   }

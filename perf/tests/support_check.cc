@@ -1,4 +1,4 @@
-// Checks the parts of the tools that figures rest on: percentiles, the byte pattern, sizes, control messages.
+// Checks the parts of the tools that figures depend on: percentiles, the byte pattern, sizes, control messages.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -67,7 +67,7 @@ void histograms_add_up() {
   expect(tools::Histogram().bars().empty(), "nothing to draw");
 }
 
-// One of twenty messages takes fifty milliseconds, with one due every millisecond: those behind it were late.
+// One of twenty messages takes fifty milliseconds, with one due every millisecond, so those behind it are late.
 void an_open_loop_tells_what_a_pause_delays() {
   constexpr std::uint64_t kPauseNs = 50'000'000;
   perf::Limit limit;
@@ -83,7 +83,7 @@ void an_open_loop_tells_what_a_pause_delays() {
   expect(driven.messages == 20 && driven.due_round_trips->count() == 20, "all are sent");
   expect(driven.round_trips->max_ns() >= kPauseNs && driven.due_round_trips->max_ns() >= kPauseNs,
          "the pause");
-  // The last one was due 15 ms after the one with the pause.
+  // The last message was due 15 ms after the one with the pause.
   expect(driven.due_round_trips->percentile_ns(0.25) >= kPauseNs - 15'000'000 - 1'000'000, "those behind it");
 }
 

@@ -26,7 +26,7 @@ cpu_set_t allowed_cores() {
 }  // namespace
 
 bool pin_to_core(unsigned index) {
-  // As it was before the first pinning, which the children of a pinned process inherit.
+  // Read before the first pinning: children of a pinned process inherit its mask.
   static const cpu_set_t allowed = allowed_cores();
   if (CPU_COUNT(&allowed) < 2) return false;
   for (unsigned core = 0; core < CPU_SETSIZE; ++core) {

@@ -5,10 +5,10 @@
 
 namespace tools {
 
-// Pins this process to the core with this index among those it may use. False: there are fewer than two.
+// Pins this process to the core with this index among those it may use. Returns false if it may use fewer than two.
 bool pin_to_core(unsigned index);
 
-// A child process made by fork: call before any thread exists. It ends when its parent does.
+// A child process made by fork: call before any thread exists. The child ends when its parent does.
 class ChildProcess {
  public:
   // The child runs `body` and exits with what it returns.
@@ -27,7 +27,7 @@ class ChildProcess {
  private:
   void wait();
 
-  int pid_;         // -1: it has ended and was waited for
+  int pid_;         // -1: ended, and waited for
   int status_ = 0;  // of waitpid
 };
 

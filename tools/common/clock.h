@@ -12,13 +12,12 @@ inline double seconds_of(std::uint64_t ns) {
 }
 std::uint64_t ns_of(double seconds);
 
-// CLOCK_MONOTONIC.
+// The time of CLOCK_MONOTONIC.
 std::uint64_t now_ns();
-// For calls that a signal may end early and that are then made again. Asks the clock only when that happens, so such a
-// wait may take twice its time.
+// The limit of a call that is repeated when a signal interrupts it. It asks the clock only then, so such a wait may take twice its time.
 class Patience {
  public:
-  // Negative: for ever.
+  // Negative: no limit.
   explicit Patience(std::int64_t timeout_ns) : left_ns_(timeout_ns) {}
   [[nodiscard]] std::int64_t left_ns() const { return left_ns_; }
   void note_signal();
@@ -28,7 +27,7 @@ class Patience {
   std::uint64_t end_ns_ = 0;
 };
 
-// What all threads of this process have used, in user and system mode (getrusage).
+// The time that all threads of this process have used, in user and system mode (getrusage).
 std::uint64_t process_cpu_ns();
 
 // Wall time and processor time since start().
@@ -47,7 +46,7 @@ class Stopwatch {
   std::uint64_t cpu_ns_ = 0;
 };
 
-// 100 is one core all the time.
+// 100 means one core all the time.
 double cpu_percent(std::uint64_t cpu_ns, std::uint64_t wall_ns);
 
 }  // namespace tools

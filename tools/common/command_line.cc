@@ -132,7 +132,7 @@ void CommandLine::parse(int argc, const char* const* argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::RequiredError& error) {
-    // A word that nobody knows comes first: it is what was meant to be something else.
+    // An unknown word is reported first: it was meant to be something else.
     const std::vector<std::string> unknown = app_->remaining();
     if (!unknown.empty()) throw Exit{app_->exit(CLI::ExtrasError(unknown)) == 0 ? 0 : 2};
     throw Exit{app_->exit(error) == 0 ? 0 : 2};

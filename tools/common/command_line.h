@@ -1,5 +1,5 @@
-// The command line of a program: its options, --help, --version, and how its main() ends. The only header of ours behind
-// which CLI11 is.
+// The command line of a program: its options, --help, --version, and how its main() ends. This is the only header of ours that includes
+// CLI11.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ class Option;
 
 namespace tools {
 
-// One option of a CommandLine, which outlives it. Each call returns the option, for the next one.
+// One option of a CommandLine, which outlives it. Each call returns the option, so calls can be chained.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  // Both bounds are allowed.
+  // Both bounds are valid values.
   Option between(std::uint64_t min, std::uint64_t max) const;
   Option between(double min, double max) const;
   Option one_of(const std::vector<std::string>& values) const;
@@ -29,19 +29,19 @@ class Option {
   Option ipv4_address() const;
   // --help shows this in place of the kind of value.
   Option value_name(const std::string& name) const;
-  // --help shows what the target holds now.
+  // --help shows the target's current value.
   Option shows_default() const;
   Option required() const;
   Option excludes(const Option& other) const;
 
-  // After CommandLine::parse().
+  // Valid after CommandLine::parse().
   [[nodiscard]] bool is_given() const;
 
  private:
   CLI::Option* option_;
 };
 
-// Targets of options outlive the command line, and keep their values unless the option is given.
+// The targets of options outlive the command line. They keep their values unless the option is given.
 class CommandLine {
  public:
   // --help begins with "NAME: SUMMARY".
@@ -69,7 +69,7 @@ class CommandLine {
   // "--bind ADDRESS", of IPv4.
   Option add_bind_address(std::string& target);
 
-  // Throws Exit when --help or --version was all that was asked, or when the line is wrong and has been answered.
+  // Throws Exit after --help, after --version, and after reporting an invalid command line.
   void parse(int argc, const char* const* argv);
 
  private:
@@ -79,8 +79,8 @@ class CommandLine {
 // The shortest --time.
 inline constexpr double kSecondsMin = 0.001;
 
-// All of main(): what `body` returns is the exit status. What it throws is told in one line; of a UsageError the status
-// is 2, of anything else 1.
+// The whole main(): the result of `body` is the exit status. An exception is reported in one line; the status is 2 for a UsageError, else
+// 1.
 int run_main(const std::string& name, const std::function<int()>& body);
 
 }  // namespace tools

@@ -7,26 +7,25 @@
 
 namespace tools {
 
-// Something went wrong; what() is the line to print. Exit status 1.
+// An error; what() is the line to print. Exit status 1.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The options make no sense; exit status 2.
+// Invalid options. Exit status 2.
 struct UsageError : Failure {
   using Failure::Failure;
 };
 
-// The program has nothing more to do, and has told the user why: --help or --version was all that was asked, the command
-// line is wrong, or the other process has ended.
+// Ends the program after the user has got the reason: --help, --version, an invalid command line, or the end of the other process.
 struct Exit {
   int status;
 };
 
-// "WHAT: the system's words for `error`".
+// Throws Failure "WHAT: the system's words for `error`".
 [[noreturn]] void fail(const std::string& what, int error);
 
-// What `call` returns. A std::system_error that it throws becomes a Failure that says `what`.
+// Returns the result of `call`. A std::system_error becomes a Failure that begins with `what`.
 template <typename Call>
 decltype(auto) try_to(const std::string& what, Call&& call) {
   try {

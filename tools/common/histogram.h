@@ -11,10 +11,10 @@ class Histogram {
  public:
   void record(std::uint64_t value_ns);
   void add(const Histogram& other);
-  // What was recorded since this histogram was `earlier`. Its extremes are those of its buckets.
+  // Returns the samples recorded since this histogram was `earlier`. Its extremes are those of its buckets.
   [[nodiscard]] Histogram since(const Histogram& earlier) const;
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  // Exact.
+  // The exact minimum.
   [[nodiscard]] std::uint64_t min_ns() const { return count_ == 0 ? 0 : min_ns_; }
   [[nodiscard]] std::uint64_t max_ns() const { return max_ns_; }
   [[nodiscard]] double mean_ns() const;

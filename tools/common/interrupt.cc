@@ -7,7 +7,7 @@
 namespace tools {
 namespace {
 
-// Written by the handler, in any thread, read by the threads that measure; nothing else is handed over with it.
+// The handler writes it, in any thread; the measuring threads read it. It publishes no other data.
 std::atomic<bool> was_interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 

@@ -1,4 +1,4 @@
-// Results for programs: JSON, built from plain values. The only header of ours behind which nlohmann's JSON is.
+// Results for programs: JSON, built from plain values. This is the only header of ours that includes nlohmann's JSON.
 #pragma once
 
 #include <concepts>
@@ -16,7 +16,7 @@ namespace tools {
 class Json {
  public:
   using Array = std::vector<Json>;
-  // Keys keep their order.
+  // A vector, so keys keep their order.
   using Object = std::vector<std::pair<std::string, Json>>;
   using Value =
       std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, Array, Object>;
@@ -30,7 +30,7 @@ class Json {
   Json(Object value) : value_(std::move(value)) {}
   template <std::integral Integer>
   Json(Integer value) : value_(widened(value)) {}
-  // None is null.
+  // An empty optional is null.
   template <typename T>
   Json(const std::optional<T>& value) : Json(value ? Json(*value) : Json(nullptr)) {}
 
@@ -49,7 +49,7 @@ class Json {
   Value value_ = nullptr;
 };
 
-// A value for each, as an array.
+// Returns an array with a value for each element.
 template <typename Range>
 Json::Array array_of(const Range& range) {
   Json::Array array;
@@ -57,11 +57,11 @@ Json::Array array_of(const Range& range) {
   return array;
 }
 
-// Indented, and the end of the line.
+// Prints indented, with a newline at the end.
 void print_json(const Json& value);
-// On a line of its own, which leaves at once.
+// Prints one line and flushes it.
 void print_json_line(const Json& value);
-// One result as itself, several as an array.
+// Prints one result alone, and several as an array.
 void print_one_or_array(Json::Array results);
 
 }  // namespace tools

@@ -13,7 +13,7 @@ namespace tools {
 void tell(int descriptor, std::string line) noexcept try {
   line += '\n';
   exs::kernel::write_at_once(descriptor, line.data(), line.size());
-} catch (const std::exception&) {  // no memory for it
+} catch (const std::exception&) {  // no memory for the line
 }
 
 void tell_limited(exs::LogLimit& limit, std::string_view cause, const std::string& line) noexcept try {
@@ -25,7 +25,7 @@ void tell_limited(exs::LogLimit& limit, std::string_view cause, const std::strin
 } catch (const std::exception&) {  // as above
 }
 
-// The lowest numbers are free, and the kernel gives those first.
+// The lowest numbers are free, and the kernel assigns those first.
 void hold_standard_streams() noexcept {
   int number = 0;
   while (number >= 0 && number <= STDERR_FILENO) number = ::open("/dev/null", O_RDWR);

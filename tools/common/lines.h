@@ -1,4 +1,4 @@
-// Lines of programs that serve others: nobody who does not read them may hold these up, or end them.
+// Lines of programs that serve others. A reader that does not read can neither block nor end such a program.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace tools {
 
-// A line to that descriptor, at once or not at all, and without a SIGPIPE. The line has no newline.
+// Writes a line to the descriptor at once or not at all, and without a SIGPIPE. `line` has no newline.
 void tell(int descriptor, std::string line) noexcept;
 
-// The same to standard error, of a cause that may come again and again: what `limit` admits, after a line that counts what it left out.
+// Writes to standard error the lines that `limit` admits for a repeated cause. A count of lines left out before precedes this one.
 void tell_limited(exs::LogLimit& limit, std::string_view cause, const std::string& line) noexcept;
 
-// A program that was started without a standard stream opens nothing else by its number: lines would go there.
+// Opens standard streams that the program was started without. Otherwise another file would get their number, and the lines.
 void hold_standard_streams() noexcept;
 
 }  // namespace tools

@@ -11,11 +11,11 @@
 namespace tools {
 
 enum class MemoryKind : std::uint8_t {
-  plain = 0,  // pages of the process, registered
-  alloc = 1   // of the library, exs_alloc
+  plain = 0,  // registered pages of the process
+  alloc = 1   // exs_alloc() memory of the library
 };
 
-// Sockets are closed before it: operations use it until then.
+// Close sockets before it ends: their operations use it until then.
 class Memory {
  public:
   Memory(std::size_t length, MemoryKind kind);
@@ -31,21 +31,21 @@ class Memory {
 
   std::unique_ptr<std::byte, Unmap> pages_;  // of plain memory
   std::optional<exs::cpp::Region> region_;   // of plain memory
-  std::optional<exs::cpp::Buffer> buffer_;   // of the other kind
+  std::optional<exs::cpp::Buffer> buffer_;   // of memory of exs_alloc()
   std::span<std::byte> bytes_;
 };
 
-// `count` buffers of one size, used in turn: message n lies in slot n modulo count.
+// `count` buffers of one size, used in turn: message n is in slot n modulo count.
 class Slots {
  public:
   Slots(std::size_t size_bytes, std::size_t count, MemoryKind kind);
   [[nodiscard]] std::span<std::byte> slot(std::uint64_t message) const;
-  // All slots, and where in them the slot of a message begins: equal at both ends.
+  // All slots, and the offset of a message's slot: equal at both ends.
   [[nodiscard]] std::span<std::byte> bytes() const { return memory_.bytes(); }
   [[nodiscard]] std::uint64_t offset_of(std::uint64_t message) const { return message % count_ * stride_; }
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] exs_mhandle_t region() const { return memory_.region(); }
-  // Every page is there and none is the shared page of zeros.
+  // Touches every page, so that none is the shared zero page.
   void touch();
 
  private:

@@ -21,7 +21,7 @@ std::uint64_t seed_of(std::uint64_t number) {
   return mixed(number + 0x9e3779b97f4a7c15U);
 }
 
-// In the same byte order on every machine.
+// The byte order is the same on every machine.
 std::uint64_t word_at(std::uint64_t seed, std::size_t offset) {
   return htole64(mixed(seed + offset));
 }

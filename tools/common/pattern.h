@@ -1,5 +1,5 @@
-// The bytes of message number N: each depends on N and on its offset, so a lost, doubled, reordered, shifted
-// or damaged message shows.
+// The bytes of message number N: each depends on N and on its offset. So a lost, doubled, reordered, shifted or damaged message is
+// detected.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace tools {
 
 void fill_pattern(std::span<std::byte> message, std::uint64_t number);
-// Offset of the first wrong byte; nullopt: every byte is right.
+// Returns the offset of the first wrong byte, or nullopt if every byte is right.
 std::optional<std::size_t> first_wrong_byte(std::span<const std::byte> message, std::uint64_t number);
 
 }  // namespace tools

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kSchema = 1;
 
-// Of now, in UTC, as ISO 8601 has it.
+// Returns the current time in UTC, in ISO 8601 format.
 std::string date() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};

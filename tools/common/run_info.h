@@ -1,4 +1,4 @@
-// What every JSON object of results begins with: which program, where and when.
+// The beginning of every JSON object of results: which program, where and when.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tools {
 
-// "schema" goes up when a key goes or changes its meaning, not when one comes.
+// "schema" increases when a key is removed or changes its meaning, not when one is added.
 Json::Object begin_results(const std::string& tool);
 
 }  // namespace tools

@@ -62,7 +62,7 @@ bool is_about_address(int error) {
 
 bool is_for_want_of_provider(int error, const std::vector<exs_reason_t>& reasons) {
   if (error == EOPNOTSUPP) return true;
-  // With a device alone, what ended the connect is what ended that way. Else the network had the last word.
+  // If only a device is allowed, the device caused the failure. Otherwise the network had the last word.
   const auto is_out = [&reasons](std::string_view provider) {
     return std::any_of(reasons.begin(), reasons.end(), [provider](const exs_reason_t& reason) {
       return reason.provider == provider && is_forbidden_here(reason);
@@ -78,12 +78,12 @@ std::string words_of_refusal(const exs::cpp::Socket& socket, int error) {
   const bool is_for_want = is_for_want_of_provider(error, reasons);
   std::string text = words;
   for (const exs_reason_t& reason : reasons) {
-    // Of a provider that was forbidden here the user knows.
+    // The user knows about a provider that was forbidden here.
     if (!is_for_want || reason.verdict != EXS_VERDICT_REFUSED || is_forbidden_here(reason)) continue;
     text += std::string("; ") + reason.provider + ": " + (reason.fact[0] != '\0' ? reason.fact : reason.name);
     if (reason.cure[0] != '\0') text += std::string(" (cure: ") + reason.cure + ")";
   }
-  // No provider is to blame: how far the connect came, and what to do.
+  // No provider is to blame: say how far the connect came, and what to do.
   if (text == words) text += "; " + try_to("cannot ask for the words", [&] { return socket.error_text(); });
   return text;
 }

@@ -8,12 +8,12 @@
 
 namespace tools {
 
-// printf into a string.
+// Formats as printf does, into a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 
-// "64", "64K", "1M", "2G"; also "64k" and "64KiB". Throws UsageError.
+// Parses "64", "64K", "1M", "2G"; also "64k" and "64KiB". Throws UsageError.
 std::uint64_t parse_size(const std::string& word);
-// Several with commas. Throws UsageError, also for one above `most`.
+// Parses several sizes with commas. Throws UsageError, also for a size above `most`.
 std::vector<std::uint64_t> parse_sizes(const std::string& words, std::uint64_t most);
 // "64 B", "64 KiB", "1 MiB".
 std::string format_size(std::uint64_t size_bytes);

@@ -9,8 +9,7 @@
 namespace crowd {
 namespace {
 
-// Connects under way at a time, of all processes together: no more than the listener's backlog, so that none
-// is refused and tried again.
+// Limit of connects under way, of all processes together: the listener's backlog, so that none is refused and retried.
 constexpr std::uint32_t kConnectingMax = 128;
 
 }  // namespace
@@ -111,7 +110,7 @@ void ClientLoad::on_transfer(Connection& connection, const exs_event_t& event) {
     drop(connection, "a response is damaged", EBADMSG);
     return;
   }
-  if (connection.sent != connection.received) return;  // the other half of the pair is to come
+  if (connection.sent != connection.received) return;  // the other half of the pair is pending
   if (connection.received == settings_.pairs) {
     --busy_;
   } else {

@@ -18,7 +18,7 @@ class ClientLoad {
  public:
   ClientLoad(const Settings& settings, std::uint32_t connections);
 
-  // Each returns when every connection has done it or failed.
+  // Each returns when every connection has finished or failed.
   void connect(std::uint16_t port, std::uint32_t count);
   void exchange();
   void close();

@@ -19,7 +19,7 @@
 namespace crowd {
 namespace {
 
-// Both processes run this program, so these travel between them as they are.
+// Both processes run this program, so the structs travel between them as they are.
 struct Command {
   Phase phase = Phase::connect;
   std::uint16_t port = 0;
@@ -38,7 +38,7 @@ Report report_of(const ErrorCount& errors) {
 }
 
 int run_client(const Settings& settings, int commands) {
-  // SIGINT and SIGTERM end this process at once, as is their default: nobody needs what it has measured by then.
+  // The signals keep their default and end this process at once: nobody needs its results by then.
   const exs::cpp::Library library;
   std::optional<ClientLoad> load;
   Command command;
@@ -85,7 +85,7 @@ void ClientProcess::start_phase(Phase phase, std::uint16_t port, std::uint32_t c
   in_phase_ = true;
 }
 
-// Ctrl-C goes to the whole group, and this process may be the last to get it.
+// Ctrl-C reaches the whole group, and this process may be the last to get it.
 void ClientProcess::fail_as_child() {
   const int signal = child_->wait_for_end();
   if (signal == SIGINT || signal == SIGTERM) end_as_interrupted();

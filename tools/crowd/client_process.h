@@ -1,4 +1,4 @@
-// One client process with its share of the connections, and how the server process commands it.
+// One client process with its share of the connections, and the server's commands to it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace crowd {
 
 class ClientProcess {
  public:
-  // Before exs_init and before any thread: it forks.
+  // Forks: call before exs_init() and before any thread exists.
   explicit ClientProcess(const Settings& settings);
   ~ClientProcess();
   ClientProcess(const ClientProcess&) = delete;
@@ -19,7 +19,7 @@ class ClientProcess {
 
   // `connections` is for Phase::connect.
   void start_phase(Phase phase, std::uint16_t port, std::uint32_t connections);
-  // Whether the phase is over for all of its connections. Throws tools::Failure when the process has ended.
+  // Returns true if all of its connections have finished the phase. Throws tools::Failure if the process has ended.
   bool has_finished_phase();
   [[nodiscard]] const ErrorCount& errors() const { return errors_; }
 

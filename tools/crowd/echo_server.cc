@@ -12,9 +12,9 @@
 namespace crowd {
 namespace {
 
-// The server asks this often whether the clients have finished, or ended.
+// The interval at which the server checks whether the clients have finished or ended.
 constexpr std::int64_t kPollNs = 20'000'000;
-// When the clients have finished and no event has come for this long, no more are expected.
+// If the clients have finished and no event arrives for this long, none is expected any more.
 constexpr std::int64_t kQuietNs = 500'000'000;
 constexpr int kBacklog = 128;
 
@@ -30,7 +30,7 @@ exs::cpp::Socket open_listener(const Settings& settings) {
 
 EchoServer::EchoServer(const Settings& settings)
     : settings_(settings),
-      // Each connection has one operation under way, and each buffer of a pool an event or a send.
+      // Each connection has one pending operation, and each buffer of a pool an event or a send.
       queue_(static_cast<int>(settings.connections + settings.pool + kEventBatch)),
       slots_(settings.size_bytes, settings.pool == 0 ? settings.connections : settings.pool,
              tools::MemoryKind::plain),

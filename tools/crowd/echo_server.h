@@ -1,4 +1,4 @@
-// The server: sends every message back on the connection on which it came, one operation at a time on each.
+// The server: sends every message back on its connection, with one operation at a time on each.
 #pragma once
 
 #include <cstddef>
@@ -25,28 +25,28 @@ class EchoServer {
   [[nodiscard]] std::uint16_t port() const { return listener_.local_address().port(); }
   [[nodiscard]] const std::string& provider() const { return provider_; }
 
-  // Serves until all client processes have finished the phase and either the goal is reached, of messages since reset(),
-  // or no event comes any more.
+  // Serves until all client processes have finished the phase and one of two things holds: the goal since reset() is reached, or no
+  // events arrive any more.
   void serve(std::vector<std::unique_ptr<ClientProcess>>& clients, const Goal& goal, Progress& progress);
   void reset() { echoed_ = 0; }
 
-  // Of all descriptors that connections have had, those that the library still knows.
+  // Counts the descriptors that connections have had and that the library still knows.
   [[nodiscard]] std::size_t open_sockets() const;
   [[nodiscard]] const ErrorCount& errors() const { return errors_; }
 
  private:
   struct Peer {
     exs::cpp::Socket socket;
-    bool receiving = true;  // the open operation is a receive; false: the send of what was received
+    bool receiving = true;  // the pending operation is a receive; false: the send of the received message
   };
 
-  // Of what the phase is about: connections, or messages.
+  // Returns the phase's progress: connections, or messages.
   [[nodiscard]] std::uint64_t done_of(const Goal& goal) const;
   [[nodiscard]] bool is_reached(const Goal& goal) const;
   void handle(const exs_event_t& event);
   void on_accept(const exs_event_t& event);
   void on_transfer(Peer& peer, const exs_event_t& event);
-  // With a pool: messages as they come, and the sends that return them.
+  // With a pool: receives messages as they arrive, and sends them back.
   void start_receiving(Peer& peer);
   void on_message(Peer& peer, const exs_event_t& event);
   void on_returned(const exs_event_t& event);

@@ -1,8 +1,7 @@
-// exs-crowd: many connections to one server process at the same time, and what each of them costs it.
+// exs-crowd: many connections to one server process at the same time, and the cost of each.
 //
-// The server is this process, so that it can count its own descriptors and memory. All connections are
-// opened, then all exchange messages at once, then all are closed; between these phases, while no bytes move,
-// the server measures itself.
+// The server is this process, so that it can count its own descriptors and memory. All connections are opened, then all exchange messages
+// at once, then all are closed. Between these phases, while no bytes move, the server measures itself.
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -30,19 +29,19 @@ constexpr std::uint64_t kPairsMax = 1'000'000;
 constexpr std::uint64_t kSizeMaxBytes = 65536;
 constexpr std::uint64_t kRoundsMax = 1000;
 constexpr std::uint64_t kProcessesMax = 64;
-constexpr std::uint64_t kSpareDescriptors = 64;  // the library's own and the program's
+constexpr std::uint64_t kSpareDescriptors = 64;  // for the library and the program
 constexpr double kKiB = 1024;
-// A sanitizer's allocator pads what is in use and keeps what is freed, so memory is not judged with it.
+// A sanitizer's allocator pads blocks and keeps freed ones, so memory is not judged with it.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kMemoryIsJudged = false;
 #else
 constexpr bool kMemoryIsJudged = true;
 #endif
-// The most memory of the server per open connection. It is judged from so many connections on: with fewer the
-// memory of the process itself is too large a part.
+// The limit of the server's memory per open connection. It is judged from this many connections on: with fewer, the process itself takes
+// too large a part.
 constexpr std::uint64_t kBoundBytes = 24 * 1024;
 constexpr std::uint32_t kJudgedFrom = 100;
-// How much more memory the last round may take than the one before: the layout of a heap varies a little.
+// The limit of growth from one round to the next: the layout of a heap varies a little.
 constexpr std::int64_t kGrowthMaxBytes = 2 * 1024 * 1024;
 constexpr std::int64_t kGrowthMaxBytesEach = 256;
 
@@ -69,13 +68,13 @@ class LoadTest {
   explicit LoadTest(const Settings& settings) : settings_(settings) {
     for (std::uint32_t i = 0; i < settings.processes; ++i)
       clients_.push_back(std::make_unique<ClientProcess>(settings));
-    end_on_signals();  // this process: the clients end with it
+    end_on_signals();  // this process; the clients end with it
   }
 
   Results run() {
     const exs::cpp::Library library;
     EchoServer server(settings_);
-    // Whatever happens they end before the server closes its connections: it would wait for each of them.
+    // In any case the clients end before the server closes its connections: it would wait for each of them.
     const ClientsEnd clients_end{clients_};
     Results results;
     run_round(server, "warm-up", settings_.processes);
@@ -115,7 +114,7 @@ class LoadTest {
     return round;
   }
 
-  // Returns how many seconds it took.
+  // Returns the seconds that the phase took.
   double run_phase(EchoServer& server, const Goal& goal) {
     tools::Stopwatch watch;
     watch.start();
@@ -159,7 +158,7 @@ struct Assessment {
   // Of one connection.
   std::int64_t resident_bytes = 0;
   std::int64_t anonymous_bytes = 0;
-  std::int64_t grown_bytes = 0;      // against the round before the last
+  std::int64_t grown_bytes = 0;      // compared with the round before the last
   std::optional<bool> bound_is_met;  // nullopt: not judged
   bool nothing_is_left = false;
   bool is_good = false;

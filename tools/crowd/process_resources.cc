@@ -25,7 +25,7 @@ ProcessMemory measure_memory() {
 std::size_t count_descriptors() {
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
-  return count - 1;  // one is the iterator's
+  return count - 1;  // one is the iterator's own
 }
 
 std::uint64_t count_local_ports() {

@@ -19,8 +19,8 @@ constexpr std::uint64_t kSilentNs = 500'000'000;
 constexpr std::uint64_t kPeriodNs = 200'000'000;
 constexpr const char* kClearLine = "\r\033[K";
 
-// Written by the main thread, read by the handler, which may run in any thread. A text stays as it is while the handler may
-// read it: the next one goes into the other buffer.
+// The main thread writes it, and the handler reads it in any thread. A text does not change while the handler may read it: the next one
+// goes into the other buffer.
 using Text = std::array<char, 96>;
 std::array<Text, 2> texts{Text{"starting"}, Text{}};
 std::atomic<const char*> doing_now = texts[0].data();
@@ -33,7 +33,7 @@ void write_text(const char* text) {
 
 }  // namespace
 
-// Only functions that a signal handler may call.
+// Calls async-signal-safe functions only.
 void end_as_interrupted() {
   if (line_is_there) write_text(kClearLine);
   write_text("exs-crowd: interrupted in ");

@@ -1,4 +1,4 @@
-// How far exs-crowd is: one line on a terminal, nothing elsewhere; and its end by SIGINT or SIGTERM.
+// The progress of exs-crowd: one line on a terminal, nothing elsewhere. Also its end by SIGINT or SIGTERM.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // "round 1 of 2, connecting": of `goal` things none is done.
+  // Begins a phase, such as "round 1 of 2, connecting", at 0 of `goal`.
   void begin(const std::string& doing, std::uint64_t goal);
-  // Cheap; prints from the first half second of the program on, and then five times a second.
+  // Cheap; prints from the program's first half second on, five times a second.
   void update(std::uint64_t done, std::uint64_t at_ns) {
     if (on_terminal_ && at_ns >= next_ns_) print(done, at_ns);
   }
@@ -30,10 +30,10 @@ class Progress {
   std::uint64_t next_ns_;
 };
 
-// From now on either signal ends the process at once, with status 130 and a line that says during what. Closing ten
-// thousand connections in order would take seconds; the kernel does it, and the clients end with this process.
+// From now on either signal ends the process at once, with status 130 and a line that names the phase. An orderly close of ten thousand
+// connections would take seconds; the kernel does it, and the clients end with this process.
 void end_on_signals();
-// The same for a signal that another process of the measurement got.
+// Handles a signal that reached another process of the measurement.
 [[noreturn]] void end_as_interrupted();
 
 }  // namespace crowd

@@ -1,4 +1,4 @@
-// How much of a processor somebody may have: a share of it, and at first, or after a rest, a burst. Pure. Thread: one.
+// A share of a processor, with a burst at first and after a rest. Pure. Thread: one.
 #pragma once
 
 #include <algorithm>
@@ -37,12 +37,12 @@ class Budget {
   }
 
   const std::int64_t percent_;
-  const std::int64_t burst_;  // in hundredths of ns, as a share of one is not lost then
+  const std::int64_t burst_;  // in hundredths of ns, so that a percentage loses nothing
   std::int64_t left_;
   std::int64_t filled_ns_ = 0;
 };
 
-// What a step of this thread has cost.
+// Measures the cost of a step of this thread.
 class Cost {
  public:
   [[nodiscard]] std::int64_t ns() const { return read_clock(CLOCK_THREAD_CPUTIME_ID) - begin_ns_; }

@@ -1,4 +1,4 @@
-// exs-directory: knows where services are, for hosts that are on different links.
+// exs-directory: knows where services are, for hosts on different links.
 #include <unistd.h>
 
 #include <string>
@@ -26,7 +26,7 @@ int run(int argc, char** argv) {
       exs::svc::parse_address(address.find(':') == std::string::npos ? address : "[" + address + "]");
   if (!listen) throw tools::UsageError("--bind: " + address + " is no address");
   tools::hold_standard_streams();
-  tools::raise_descriptor_limit();  // for as many connections as it has places
+  tools::raise_descriptor_limit();  // for all the connections that it has places for
   exs::svc::DirectoryServer server(exs::svc::with_port(*listen, port), file, is_verbose);
   tools::tell(STDOUT_FILENO, "port " + std::to_string(exs::svc::port_of(server.address())));
   server.run();

@@ -15,15 +15,15 @@ namespace {
 constexpr std::string_view kHeld = "held";
 constexpr std::string_view kFenced = "fenced";
 constexpr std::string_view kLost = "lost";
-constexpr std::size_t kLinesMin = 1024;  // fewer are not worth writing anew
+constexpr std::size_t kLinesMin = 1024;  // fewer are not worth rewriting
 
-// Both have the record: of one that is lost, the epoch stays known.
+// Both kinds have the record: the epoch of a lost one stays known.
 std::string line_of(const Leases::Entry& entry) {
   const std::string_view word = !entry.is_held ? kLost : entry.is_fenced ? kFenced : kHeld;
   return std::string(word) + " " + hex(entry.bytes) + "\n";
 }
 
-// 0, or errno.
+// Returns 0 or an errno value.
 int write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t bytes = ::write(file, text.data(), text.size());
@@ -33,7 +33,8 @@ int write_all(int file, std::string_view text) {
   return 0;
 }
 
-// One directory at a time has it. What has been written anew meanwhile is another file by now.
+// Locks the file for one directory at a time. If another one has rewritten the file meanwhile, the path names another file, and the loop
+// opens that.
 int open_locked(const std::string& path, int flags, Descriptor& file) {
   for (;;) {
     Descriptor opened(::open(path.c_str(), flags | O_CLOEXEC | O_CREAT, 0600));
@@ -82,7 +83,7 @@ int Journal::write(const Leases::Entry& entry) {
   ++lines_;
   const off_t end = ::lseek(file_.get(), 0, SEEK_END);
   const int error = write_all(file_.get(), (is_torn_ ? "\n" : "") + line_of(entry));
-  // A line that went in part is taken back, or the next one begins behind it.
+  // A partial line is removed, or else the next one begins on a new line.
   if (error == 0) {
     is_torn_ = false;
   } else if (end < 0 || ::ftruncate(file_.get(), end) != 0) {
@@ -91,7 +92,7 @@ int Journal::write(const Leases::Entry& entry) {
   return error;
 }
 
-// The new file has its lock before it has its name, so there is no moment without one.
+// The new file is locked before it gets its name, so the name is never unlocked.
 int Journal::compact(const Leases& leases) {
   if (!file_.is_open() || lines_ < kLinesMin || lines_ < 2 * leases.entries().size()) return 0;
   const std::string path = path_ + ".new";

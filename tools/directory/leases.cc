@@ -44,7 +44,7 @@ void Leases::restore(Entry entry) {
   put(id, std::move(entry));
 }
 
-// All or nothing: what needs memory comes first.
+// All or nothing: steps that need memory come first.
 void Leases::put(const IdBytes& id, Entry entry) {
   const auto [at, is_new] = entries_.try_emplace(id);
   Entry& place = at->second;

@@ -1,11 +1,11 @@
-// Who is which service, and until when: the state of a directory, without clocks, sockets or files. Thread: one.
+// Which process is which service, and until when: the state of a directory, without clocks, sockets or files. Thread: one.
 //
 // Design notes
-//  1. A service that nobody holds any more is remembered, so that an older record is not taken for a newer one later; the one that was
-//     lost the longest ago is forgotten when there is no more room.
-//  2. The lease of a fenced service ends by its time, or when its holder says so: a connection that breaks tells nothing of who was at
-//     its other end. The same life of the service has it at once on another connection.
-//  3. Services that come from the file are held by nobody in particular, for a while: their holders are to claim them again.
+//  1. A service that nobody holds any more is remembered, so that an older record is not accepted as a newer one later. When there is no
+//     room left, the longest lost one is forgotten.
+//  2. The lease of a fenced service ends by its time, or when its holder releases it: a broken connection proves nothing about its other
+//     end. The same instance of the service gets the lease at once on another connection.
+//  3. Services from the file have no holder for a while, until their holders claim them again.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace exs::svc {
 
 class Leases {
  public:
-  using Holder = std::uint64_t;  // 0: nobody in particular
+  using Holder = std::uint64_t;  // 0: no known holder
   struct Entry {
     Record record;
     std::vector<std::uint8_t> bytes;
@@ -30,36 +30,35 @@ class Leases {
     std::int64_t lease_ns = 0;
     std::int64_t until_ns = 0;
     bool is_held = false;
-    bool is_fenced =
-        false;  // its holder stops before the lease would end, and nobody else has it until it has
-    bool is_wanted = false;  // by somebody newer: it is not renewed any more
+    bool is_fenced = false;  // its holder stops before the lease ends, and nobody else gets it before
+    bool is_wanted = false;  // by a newer claim: it is not renewed any more
   };
-  // The holder that it had before is not 0 where that has been overtaken.
+  // `overtaken` is the former holder, not 0 if it has been overtaken.
   using Changed = std::function<void(const IdBytes&, const Entry&, Holder overtaken)>;
-  // Whether it is in the file by now.
+  // Returns true once the entry is in the file.
   using Keep = std::function<bool(const Entry&)>;
   enum class Answer { kHeld, kNewerKnown, kNoRoom, kWait };
 
-  // `changed` is told of each record that is held from now on, and of each that is not any more. A fenced
-  // service is granted after `keep` has returned true: a directory that goes on from its file would grant what is not in it to another.
+  // `changed` reports each record that is held from now on, and each that no longer is. A fenced service is granted only after `keep` has
+  // returned true: after a restart, the directory would grant a service that is missing in its file to another process.
   Leases(std::size_t entries_max, std::size_t of_one_max, Changed changed, Keep keep = {})
       : entries_max_(entries_max),
         of_one_max_(of_one_max),
         changed_(std::move(changed)),
         keep_(std::move(keep)) {}
 
-  // Leases that are not known may run until then: nobody is fenced before.
+  // Unknown leases may run until then: no fenced service is granted before.
   void wait_until(std::int64_t time_ns) { fences_from_ns_ = time_ns; }
-  // Has the holder, and its lease from now on.
+  // On success the holder has the service, and its lease begins.
   Answer claim(Entry entry, std::int64_t now);
-  // From the file, without an answer and without being told.
+  // Adds an entry of the file, without an answer and without a report.
   void restore(Entry entry);
   void renew(Holder holder, std::int64_t now);
   void release(Holder holder, const IdBytes& id, std::int64_t now);
-  // Its connection has broken.
+  // The holder's connection has broken.
   void leave(Holder holder, std::int64_t now);
   void end_late(std::int64_t now);
-  // NULL: it has never been seen.
+  // Returns NULL if the service has never been seen.
   [[nodiscard]] const Entry* find(const IdBytes& id) const;
   [[nodiscard]] std::size_t held_by(Holder holder) const;
   [[nodiscard]] bool is_any_held() const noexcept { return held_count_ > 0; }
@@ -78,7 +77,7 @@ class Leases {
   const Changed changed_;
   const Keep keep_;
   std::map<IdBytes, Entry> entries_;
-  // By until_ns: when those that are held end, and since when the others are lost.
+  // Ordered by until_ns: when held entries end, and since when the others are lost.
   using Times = std::set<std::pair<std::int64_t, IdBytes>>;
   Times held_until_;
   Times lost_since_;

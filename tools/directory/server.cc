@@ -40,7 +40,7 @@ DirectoryServer::DirectoryServer(const sockaddr_storage& address, const std::str
   if (!watch_.is_open()) tools::fail("epoll_create1", errno);
   if (const int error = journal_.open(leases_, kGraceNs, now_ns()); error != 0)
     tools::fail(error == EWOULDBLOCK ? journal_path + ": another directory has it" : journal_path, error);
-  // Without a file, or with one that does not tell all, it does not know what another has granted before.
+  // Without a complete file, the directory does not know what an earlier one has granted.
   if (journal_path.empty() || journal_.is_doubtful()) leases_.wait_until(now_ns() + kGraceNs);
   listen(address);
 }
@@ -101,8 +101,8 @@ void DirectoryServer::serve(int wait_ms) {
                         std::string("exs-directory: the file is not written anew: ") + std::strerror(error));
 }
 
-// Whoever could not be served for want of memory has said what is lost now, so his connection ends. What his end is to change and to tell
-// may lack memory, too: what is held there ends by its time then.
+// Closes the connection that could not be served for want of memory, because a message of it is lost. Closing may lack memory, too; then
+// its leases end by their time.
 void DirectoryServer::shed(std::int64_t now) noexcept try {
   tools::tell_limited(file_lines_, "exs-directory: memory",
                       "exs-directory: no memory for all who want something");
@@ -121,7 +121,7 @@ void DirectoryServer::read_from(Number number, Connection& connection) {
     to_close_.insert(number);
     return;
   }
-  const std::int64_t now = now_ns();  // all of it was said before
+  const std::int64_t now = now_ns();  // all of it was sent before
   connection.in.insert(connection.in.end(), bytes.begin(), bytes.begin() + count);
   Bytes left(connection.in);
   bool is_good = true;
@@ -179,7 +179,7 @@ void DirectoryServer::set_watched(Number number, int descriptor, bool reads, boo
   ::epoll_ctl(watch_.get(), is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event);
 }
 
-// What ends with one is told to others, who may be to be closed then.
+// Closing one may notify others, which may have to be closed then.
 void DirectoryServer::close_all_that_are_to_be(std::int64_t now) {
   while (!to_close_.empty()) close(to_close_.extract(to_close_.begin()).value(), now);
 }
@@ -188,7 +188,7 @@ void DirectoryServer::close(Number number, std::int64_t now) {
   const auto known = connections_.find(number);
   if (known == connections_.end()) return;
   for (const IdBytes& id : known->second.watches) unwatch(number, id);
-  Host& host = hosts_.at(known->second.host);  // which stays until it has used nothing for a while
+  Host& host = hosts_.at(known->second.host);  // the host stays until it has been idle for a while
   host.connections.erase(number);
   if (known->second.has_greeted) --host.greeted;
   silent_.erase(number);
@@ -260,7 +260,7 @@ bool DirectoryServer::claim(Number number, Connection& connection, const Directo
   return true;
 }
 
-// Its holder is to give it back.
+// Asks the holder to give the service back.
 void DirectoryServer::ask_for(const IdBytes& id, Bytes newer) {
   const Leases::Entry* const entry = leases_.find(id);
   const auto holder = entry == nullptr ? connections_.end() : connections_.find(entry->holder);
@@ -301,7 +301,7 @@ bool DirectoryServer::keep(const Leases::Entry& entry) {
 
 void DirectoryServer::changed(const IdBytes& id, const Leases::Entry& entry, Number overtaken) {
   if (is_verbose_) tools::tell(STDERR_FILENO, text_of(id) + (entry.is_held ? " held" : " lost"));
-  if (!entry.is_held || !entry.is_fenced) keep(entry);  // else it was kept before
+  if (!entry.is_held || !entry.is_fenced) keep(entry);  // otherwise it was kept before
   if (const auto former = connections_.find(overtaken); former != connections_.end()) {
     say(former->second, {.type = DirectoryType::kOvertaken, .record = entry.bytes});
     flush(former->first, former->second);

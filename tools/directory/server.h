@@ -1,16 +1,16 @@
 // A directory: connections of processes that have services or look for some, around Leases and Journal. Thread: one.
 //
 // Design notes
-//  1. What nobody has proven counts against limits: a host has 256 connections at most, which hold a quarter of all services; one that
-//     says too much, reads too little, or says something that is none, is closed.
-//  2. A claim is signed for this connection, so a record that somebody has kept holds nothing.
-//  3. A renewal costs next to nothing, and a service that is not renewed in time stops; to prove a claim takes 70 us. So claims wait, a few
-//     in each turn, those of all connections in turn, and what a connection says behind one waits with it, but for renewals: the answer
-//     of one that overtakes a claim comes before the claim's, as if it had been said before.
-//  4. A connection, and the claims of a host, have a share of a processor. Who has used it up is not read for a while.
-//  5. Connections that have not greeted have places of their own, in server_places.cc. Where those or descriptors are short, who has been
-//     silent for longest makes room, as soon as he has had a moment: whoever greets at once is served, however many do not.
-//  6. Without memory for what somebody says his connection is closed, which gives some back, and others go on.
+//  1. Unproven claims count against limits. A host has at most 256 connections, which hold at most a quarter of all services. A
+//     connection that sends too much, reads too little, or sends an invalid message is closed.
+//  2. A claim is signed for this connection, so a copied record claims nothing.
+//  3. A renewal is cheap, and a service that is not renewed in time stops; checking a claim takes 70 us. So claims wait: a few are taken
+//     in each turn, from all connections in turn. Later messages of a connection wait behind its claim, except for renewals: the answer
+//     of a renewal that overtakes a claim comes first, as if it had been sent before.
+//  4. A connection, and the claims of a host, have a share of a processor. A connection that has used its share is not read for a while.
+//  5. Connections that have not greeted have places of their own, in server_places.cc. If those or descriptors run short, the longest
+//     silent one makes room once it has had a moment. So a client that greets at once is served, however many do not.
+//  6. If memory runs out for a message, its connection is closed. That frees some memory, and the others go on.
 #pragma once
 
 #include <deque>
@@ -38,7 +38,7 @@ class DirectoryServer {
   [[nodiscard]] std::size_t connections() const noexcept { return connections_.size(); }
   [[nodiscard]] std::size_t silent_connections() const noexcept { return silent_.size(); }
   [[noreturn]] void run();
-  // Waits for as long, if nobody says anything; < 0: until somebody does.
+  // Waits this long for messages; < 0: without a limit.
   void turn(int wait_ms);
 
  private:
@@ -48,12 +48,12 @@ class DirectoryServer {
     Nonce nonce{};
     bool has_greeted = false;
     std::int64_t since_ns = 0;
-    std::int64_t second_ns = 0;  // since when messages are counted
+    std::int64_t second_ns = 0;  // start of the second in which messages are counted
     std::size_t messages = 0;
     std::int64_t renewed_ns = 0;
     Budget budget{kPercentOfConnection, kBurstOfConnectionNs};
     std::vector<std::uint8_t> in;
-    std::deque<std::vector<std::uint8_t>> waiting;  // a claim, and what is behind it
+    std::deque<std::vector<std::uint8_t>> waiting;  // a claim, and the messages behind it
     std::size_t waiting_bytes = 0;
     std::vector<std::uint8_t> out;
     std::set<IdBytes> watches;
@@ -61,12 +61,12 @@ class DirectoryServer {
   using Number = Leases::Holder;
   struct Host {
     std::set<Number> connections;
-    std::size_t greeted = 0;                        // of them
+    std::size_t greeted = 0;                        // number of those that have greeted
     Budget budget{kPercentOfHost, kBurstOfHostNs};  // for claims
     std::int64_t second_ns = 0;
     std::size_t messages = 0;
   };
-  // A process that starts claims 1,024 services at once; a directory that starts is told of all that a host has.
+  // Allows a starting process to claim 1,024 services at once, and a starting directory to receive all services of a host.
   static constexpr std::int64_t kPercentOfConnection = 25;
   static constexpr std::int64_t kBurstOfConnectionNs = 250 * kNsPerMs;
   static constexpr std::int64_t kPercentOfHost = 50;
@@ -78,9 +78,9 @@ class DirectoryServer {
   void accept_all(std::int64_t now);
   bool accept_one(std::int64_t now);
   void begin(Descriptor descriptor, const HostBytes& host, std::int64_t now);
-  // For one more that has not greeted. False: not yet.
+  // Makes room for one more silent connection. Returns false if there is none yet.
   bool make_room(std::int64_t now);
-  // Who has been silent for longest leaves. False: nobody has had his time.
+  // Drops the longest silent connection. Returns false if even that one has not had its time.
   bool drop_silent(std::int64_t now);
   void drop_oldest_silent(std::int64_t now);
   void close_late_silent(std::int64_t now);
@@ -90,7 +90,7 @@ class DirectoryServer {
   void shed(std::int64_t now) noexcept;
   [[nodiscard]] std::size_t places_of(const HostBytes& host) const;
   void read_from(Number number, Connection& connection);
-  // False: it is to be closed.
+  // Returns false if the connection has to be closed.
   bool hear(Number number, Connection& connection, Bytes bytes, std::int64_t now);
   bool count_message(Connection& connection, std::int64_t now);
   [[nodiscard]] bool may_say_more(Connection& connection, std::int64_t now);
@@ -98,7 +98,7 @@ class DirectoryServer {
   [[nodiscard]] bool has_claims(std::int64_t now);
   void take_claims();
   void read_again(std::int64_t now);
-  // False: it is to be closed.
+  // Returns false if the connection has to be closed.
   bool take(Number number, Connection& connection, const DirectoryMessage& message, std::int64_t now);
   bool claim(Number number, Connection& connection, const DirectoryMessage& message, std::int64_t now);
   void ask_for(const IdBytes& id, Bytes newer);
@@ -120,7 +120,7 @@ class DirectoryServer {
   Descriptor watch_;
   Descriptor listener_;
   sockaddr_storage address_{};
-  std::int64_t accepts_ns_ = 0;  // not before; 0: it does
+  std::int64_t accepts_ns_ = 0;  // when to accept again; 0: now
   Journal journal_;
   Leases leases_;
   Number last_number_ = 0;
@@ -129,10 +129,10 @@ class DirectoryServer {
   std::map<IdBytes, std::set<Number>> watchers_;
   std::set<Number> silent_;  // have not greeted; the oldest first
   std::set<Number> to_close_;
-  Number in_hand_ = 0;        // who is served
-  std::set<Number> waiting_;  // for their claims
-  Number last_worked_ = 0;    // of them
-  std::set<Number> paused_;   // are not read
+  Number in_hand_ = 0;        // the connection being served
+  std::set<Number> waiting_;  // for their claims to be taken
+  Number last_worked_ = 0;    // of the waiting ones
+  std::set<Number> paused_;   // not read for a while
 };
 
 }  // namespace exs::svc

@@ -1,4 +1,4 @@
-// Who has a place, and who makes room for the next one.
+// Which connections get a place, and which ones make room.
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -16,7 +16,7 @@ constexpr std::size_t kGreetedMax = 4'096;
 constexpr std::size_t kOfOneHostMax = 256;
 constexpr std::size_t kSilentMax = 512;
 constexpr std::int64_t kGreetNs = 2'000 * kNsPerMs;
-// In which a client has to greet where others want its place: 5,120 a second may come that never do.
+// The time to greet if others need the place: silent connections may arrive at 5,120 a second.
 constexpr std::int64_t kUndisturbedNs = 100 * kNsPerMs;
 constexpr std::int64_t kRestNs = 100 * kNsPerMs;
 constexpr int kAcceptsInTurn = 64;
@@ -43,7 +43,7 @@ void DirectoryServer::accept_all(std::int64_t now) {
     if (!accept_one(now)) return;
 }
 
-// False: there is no other for now.
+// Returns false if no other connection is waiting.
 bool DirectoryServer::accept_one(std::int64_t now) {
   sockaddr_storage from{};
   socklen_t length = sizeof from;
@@ -57,7 +57,7 @@ bool DirectoryServer::accept_one(std::int64_t now) {
 void DirectoryServer::begin(Descriptor descriptor, const HostBytes& host, std::int64_t now) {
   const int socket = descriptor.get();
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  // A host that has vanished gives its place back; its leases have ended before.
+  // Frees the place of a host that has vanished; its leases have ended before.
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 10);
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 5);
@@ -92,7 +92,7 @@ bool DirectoryServer::drop_silent(std::int64_t now) {
   return true;
 }
 
-// Unless it has greeted by now: a server that is starved has not read it yet.
+// Closes the connection unless it has greeted: a starved server has not read the greeting yet.
 void DirectoryServer::drop_oldest_silent(std::int64_t now) {
   const Number oldest = in_hand_ = *silent_.begin();
   read_from(oldest, connections_.at(oldest));
@@ -105,7 +105,7 @@ void DirectoryServer::close_late_silent(std::int64_t now) {
     drop_oldest_silent(now);
 }
 
-// Who is not accepted waits in the kernel.
+// Connections that are not accepted wait in the kernel.
 void DirectoryServer::rest_until(std::int64_t time_ns) {
   accepts_ns_ = time_ns;
   set_watched(0, listener_.get(), false, false);
@@ -117,7 +117,7 @@ void DirectoryServer::accept_again(std::int64_t now) {
   set_watched(0, listener_.get(), true, false);
 }
 
-// False: it has done so before, or there is no place for it.
+// Returns false if the connection has greeted before, or if there is no place.
 bool DirectoryServer::greeted(Number number, Connection& connection) {
   Host& host = hosts_.at(connection.host);
   const bool may_stay = host.greeted < kOfOneHostMax && connections_.size() - silent_.size() < kGreetedMax;

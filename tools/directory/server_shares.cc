@@ -1,4 +1,4 @@
-// How much of the directory each connection and each host may have, and when its claims are taken.
+// The share of the directory that each connection and each host may use, and when claims are taken.
 #include <algorithm>
 
 #include "tools/directory/server.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kSecondNs = 1'000 * kNsPerMs;
 constexpr std::size_t kMessagesMax = 4'096;  // of a connection, in a second
-// Of a host, in a second: whoever has said more than a few waits for the next one then.
+// Of a host, in a second. Beyond it, connections with more than a few messages wait for the next second.
 constexpr std::size_t kMessagesOfHostMax = 16'384;
 constexpr std::size_t kMessagesFew = 64;
 constexpr std::size_t kWaitingMax = std::size_t{64} << 10;
@@ -44,7 +44,7 @@ bool DirectoryServer::has_claims(std::int64_t now) {
                      [&](Number number) { return may_claim(connections_.at(number), now); });
 }
 
-// One of each connection in turn.
+// Takes one claim of each connection in turn.
 void DirectoryServer::take_claims() {
   std::set<Number> worked;
   std::size_t tries = waiting_.size();

@@ -1,4 +1,4 @@
-// One property of this machine or process, and what it means for exs.
+// One property of this machine or process, and its effect on exs.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ namespace explain {
 
 enum class Verdict : std::uint8_t {
   ok,
-  limited,  // the providers in `concerns` work, but slower or not for everything
+  limited,  // the providers in `concerns` work, but slower or not for all operations
   missing   // the providers in `concerns` do not work
 };
 
 struct CheckResult {
   explicit CheckResult(const char* its_name) : name(its_name) {}
 
-  std::string name;  // stable: the key in JSON
+  std::string name;  // the key in JSON, which never changes
   Verdict verdict = Verdict::ok;
   std::string text;
   std::vector<std::string> details;                 // lines below it
   std::vector<std::string> concerns;                // providers
-  exs::ReasonCode reason = exs::ReasonCode::kNone;  // unless ok: what a connection would tell
+  exs::ReasonCode reason = exs::ReasonCode::kNone;  // unless ok: the reason that a connection would report
   tools::Json::Object values;                       // for programs; keys end with their unit
 };
 

@@ -1,4 +1,4 @@
-// What others may do with the memory of this process, and this process with theirs.
+// Access to the memory of this process by others, and the other way round.
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@ namespace explain {
 namespace {
 
 constexpr std::uint64_t kWord = 0x6578'732d'6578'706c;
-// At the same place in parent and child.
+// Has the same address in parent and child.
 std::uint64_t shared_word = 0;
 
 int read_word_of(pid_t process) {
@@ -29,7 +29,7 @@ int read_word_of(pid_t process) {
   return found == kWord ? 0 : EIO;
 }
 
-// A child that does nothing, for as long as this lives.
+// A child that does nothing, as long as this object lives.
 class IdleChild {
  public:
   IdleChild() : pid_(::fork()) {
@@ -85,8 +85,7 @@ CheckResult check_ptrace_scope() {
   return result;
 }
 
-// A child stands for any process of the same user when it reads its parent; the other way round yama allows
-// more.
+// A child that reads its parent stands for any process of the same user; yama allows more the other way round.
 CheckResult check_process_vm() {
   shared_word = kWord;
   const pid_t self = ::getpid();
@@ -95,7 +94,7 @@ CheckResult check_process_vm() {
   const Trial of_child = try_in_child([] { return read_word_of(::getpid()); });
   CheckResult result("process_vm_readv");
   result.concerns = {"shm"};
-  // A filter that kills would kill this process too: what a child could not do with itself is not tried here.
+  // A seccomp filter that kills would kill this process too, so only what the child survived is tried here.
   const int error = of_child.worked() ? read_word_of(child.pid()) : of_child.error;
   result.values = {{"other_process", of_other.worked()}, {"child_process", of_child.worked() && error == 0}};
   if (of_other.worked()) {

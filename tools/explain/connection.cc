@@ -29,7 +29,7 @@ Socket open_socket(int family, int type, const Target& target) {
   return socket;
 }
 
-// errno of the event.
+// Returns the errno value of the event.
 int connect_socket(Socket& socket, const Address& address, const Queue& queue, int limit_ms) {
   const std::error_code refused = socket.connect(address, {queue.handle()});
   if (refused) return refused.value();

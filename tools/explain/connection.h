@@ -1,4 +1,4 @@
-// What a connection to an exs server tells of its providers.
+// A trial connection to an exs server, and its report on providers.
 #pragma once
 
 #include <exs/exs.h>
@@ -12,22 +12,22 @@ namespace explain {
 struct Target {
   std::string host;
   std::uint16_t port = 0;
-  std::string provider;  // empty: as the environment has it
+  std::string provider;  // empty: the environment's choice
   int limit_ms = 0;
 };
 
-// "HOST:PORT" or "[V6]:PORT". Throws tools::UsageError.
+// Parses "HOST:PORT" or "[V6]:PORT". Throws tools::UsageError.
 Target parse_target(const std::string& word);
 
 struct ConnectResult {
-  int error = 0;         // errno of the connect; 0: it came up, and has been closed again
+  int error = 0;         // errno value of the connect; 0: it succeeded, and has been closed again
   std::string address;   // of the peer, in numbers
   std::string provider;  // empty: none
   double connect_seconds = 0;
   std::string words;  // EXS_SO_ERROR_TEXT: how far it came, and what to do
   std::vector<exs_reason_t> reasons;
 };
-// Throws tools::Failure when it could not even be tried.
+// Throws tools::Failure if the connect could not even be tried.
 ConnectResult connect_to(const Target& target);
 
 }  // namespace explain

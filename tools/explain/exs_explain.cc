@@ -1,5 +1,5 @@
-// exs-explain: what this machine allows exs to do, why a connection uses its provider, or which way the bytes of programs go
-// that know nothing of exs.
+// exs-explain reports what this machine allows exs to do, why a connection uses its provider, or which way the bytes of unmodified
+// programs take.
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,7 +83,7 @@ int explain_connection(const Settings& settings) {
 }
 
 int explain_sockets(const Settings& settings) {
-  // Without the library, which tells it else.
+  // The library would report this, but it is not used here.
   if (const std::string words = exs::words_about_unknown_settings(environ); !words.empty())
     std::fprintf(stderr, "exs-explain: %s\n", words.c_str());
   const SocketsSurvey survey = survey_sockets(settings.process);

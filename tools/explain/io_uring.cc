@@ -1,4 +1,4 @@
-// Whether this process may use an io_uring, and what refuses it.
+// Whether this process may use io_uring, and the reason if not.
 #include <linux/io_uring.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kSysctl = "/proc/sys/kernel/io_uring_disabled";
 
-// Sets the ring up as the library does and enters it once: a filter may allow the one call and not the other.
+// Sets the ring up as the library does and enters it once: a filter may allow one call and not the other.
 int use_ring() {
   io_uring_params parameters{};
   parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;

@@ -1,4 +1,4 @@
-// What the kernel reports about itself and this process, and trials of system calls.
+// Facts that the kernel reports about itself and this process, and trials of system calls.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,25 @@
 
 namespace explain {
 
-// The first line of a file, without its end. nullopt: there is no such file, or it cannot be read.
+// Returns the first line of a file, without its newline. nullopt: the file cannot be read.
 std::optional<std::string> read_first_line(const std::string& path);
 std::optional<std::int64_t> read_first_number(const std::string& path);
-// The value of "KEY:" in /proc/self/status; empty: not there.
+// Returns the value of "KEY:" in /proc/self/status, or an empty text.
 std::string read_own_status(const std::string& key);
-// Inode of /proc/self/ns/KIND; 0: unknown.
+// Returns the inode of /proc/self/ns/KIND; 0: unknown.
 std::uint64_t namespace_inode(const std::string& kind);
 bool is_filtered();  // a seccomp filter is in force
 
-// How a trial ended.
+// The outcome of a trial.
 struct Trial {
   int error = 0;   // errno; 0: it worked
-  int signal = 0;  // what ended the process that tried, as a strict seccomp filter does
+  int signal = 0;  // the signal that ended the trial's process, as a strict seccomp filter does
 
   [[nodiscard]] bool worked() const { return error == 0 && signal == 0; }
   // "Operation not permitted", "killed by SIGSYS".
   [[nodiscard]] std::string description() const;
 };
-// Runs `body`, which returns an errno, in a process of its own. Before any thread: it forks.
+// Runs `body`, which returns an errno value, in a process of its own. It forks: call before any thread exists.
 Trial try_in_child(const std::function<int()>& body);
 
 }  // namespace explain

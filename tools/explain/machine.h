@@ -1,5 +1,5 @@
-// What this machine and the limits of this process allow exs to do. Each check tries the system call where
-// that is possible: what a kernel or a sandbox reports may differ from what it allows.
+// What this machine and the limits of this process allow exs to do. Each check tries the system call if possible: a kernel or a sandbox
+// may allow something else than it reports.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace explain {
 
-// Before any thread: trials fork.
+// Trials fork: call before any thread exists.
 std::vector<CheckResult> check_machine();
 
 CheckResult check_host();

@@ -1,4 +1,4 @@
-// Memory that is shared, and memory that is pinned.
+// Shared memory and pinned memory.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -14,7 +14,8 @@
 namespace explain {
 namespace {
 
-constexpr std::size_t kPinnedBytes = std::size_t{64} << 20;  // what a program with a few buffers pins
+constexpr std::size_t kPinnedBytes = std::size_t{64}
+                                     << 20;  // the pinned memory of a program with a few buffers
 constexpr std::uint64_t kDevShmFewBytes = std::uint64_t{64} << 20;
 
 int use_memfd() {

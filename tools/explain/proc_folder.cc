@@ -20,7 +20,7 @@ struct CloseFolder {
 };
 using Folder = std::unique_ptr<DIR, CloseFolder>;
 
-// Takes the descriptor.
+// Takes over the descriptor.
 Folder list(int descriptor) {
   Folder folder(::fdopendir(descriptor));
   if (!folder) ::close(descriptor);
@@ -33,7 +33,7 @@ std::string read_link(int folder, const char* name) {
   return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : std::string();
 }
 
-// use(number, name); an errno, or 0.
+// Calls use(number, name). Returns 0 or an errno value.
 template <typename Use>
 int each_number(DIR* folder, const Use& use) {
   for (;;) {

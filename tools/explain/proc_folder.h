@@ -1,4 +1,4 @@
-// What /proc tells of one process, which is never stopped for it. Thread: the owner's.
+// The facts of /proc about one process, which is never stopped for this. Thread: the owner's.
 #pragma once
 
 #include <sys/types.h>
@@ -22,25 +22,25 @@ class Descriptor {
   int number_;
 };
 
-// The folder stays that process's when another one gets its number. Each call tells an errno, or 0.
+// The folder stays bound to its process, even if another one gets the number. Functions of type int return 0 or an errno value.
 class ProcFolder {
  public:
   explicit ProcFolder(pid_t pid);
 
-  // A large file is cut off.
+  // Reads a file; a large one is cut off.
   int read(const std::string& name, std::string& text) const;
-  // What a link means; empty: it cannot be told.
+  // Returns the target of a link, or an empty text if it cannot be read.
   [[nodiscard]] std::string link(const std::string& name) const;
-  // use(number, what it is): "socket:[123]", a path.
+  // Calls use(number, target), where a target is "socket:[123]" or a path.
   int each_descriptor(const std::function<void(int, const std::string&)>& use) const;
-  // What the number means, opened anew for reading.
+  // Opens the file of a descriptor anew, for reading.
   [[nodiscard]] int open_descriptor(int number) const;
 
  private:
   Descriptor folder_;
 };
 
-// Of all processes that may be seen.
+// Returns all processes that this user may see.
 std::vector<pid_t> all_processes();
 
 }  // namespace explain

@@ -1,4 +1,4 @@
-// RDMA devices, the state of their ports, and why one would not be chosen.
+// RDMA devices, the state of their ports, and the reason why one would not be chosen.
 #include <netdb.h>
 
 #include <algorithm>

@@ -86,7 +86,7 @@ bool works(const std::string& provider, const Machine& machine) {
   });
 }
 
-// Those of this build that work here, or those that do not.
+// Returns the providers of this build that work here, or those that do not.
 std::vector<std::string> providers_of(const Machine& machine, bool that_work) {
   std::vector<std::string> names = split(machine.providers);
   names.erase(std::remove_if(names.begin(), names.end(),

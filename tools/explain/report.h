@@ -13,10 +13,10 @@ struct Machine {
   std::string providers;  // of this build, comma separated
 };
 
-// At least one provider of this build has everything that it needs, so that connections are possible.
+// At least one provider of this build has all that it needs, so connections are possible.
 bool is_usable(const Machine& machine);
 void print(const Machine& machine, bool json);
-// `target` as the user wrote it.
+// `target` is the user's spelling.
 void print(const ConnectResult& connected, const std::string& target, bool json);
 
 }  // namespace explain

@@ -16,7 +16,7 @@ using exs::sockets::Segment;
 using exs::sockets::Slot;
 using exs::sockets::Stage;
 
-// Memory that is not written by us may hold neither of the values of a bool.
+// A byte of foreign memory may be an invalid bool.
 template <typename Flag>
 bool is_set(const Flag& flag) {
   static_assert(sizeof flag == 1);
@@ -25,7 +25,7 @@ bool is_set(const Flag& flag) {
   return byte != 0;
 }
 
-// Read, not mapped: a look at a hole takes no memory, and what was checked stays as it was.
+// Reads instead of mapping: reading a hole allocates no memory, and checked values cannot change.
 template <typename Value>
 bool read_at(int descriptor, std::size_t place, Value* values, std::size_t count) {
   const std::size_t bytes = count * sizeof *values;
@@ -84,7 +84,7 @@ void read_slots(int descriptor, SocketsFamily& family) {
     const std::uint32_t count = std::min(kPiece, exs::sockets::kSlots - first);
     if (!read_at(descriptor, exs::sockets::place_of_slot(first), slots.get(), count)) return;
     for (std::uint32_t i = 0; i < count; ++i) {
-      if (slots[i].generation.load() == 0) return;  // nor was any behind it ever taken
+      if (slots[i].generation.load() == 0) return;  // no slot behind it was ever used either
       if (!is_taken(slots[i])) continue;
       SlotFacts facts = facts_of(slots[i]);
       if (facts.is_carried) facts.written_carried = written_carried(descriptor, first + i, facts.is_caller);

@@ -1,4 +1,4 @@
-// The slots of a family of processes that have libexs_sockets.so loaded, read from outside. What is read may be anything.
+// The slots of a family of processes with libexs_sockets.so, read from outside. The bytes may be anything.
 #pragma once
 
 #include <sys/types.h>
@@ -10,12 +10,12 @@
 
 namespace explain {
 
-// A slot as it was at a moment; its values may be of moments that are a little apart.
+// A slot at one moment; its values may be a little apart in time.
 // Thread: immutable value.
 struct SlotFacts {
   exs::sockets::Stage stage = exs::sockets::Stage::kFree;
   exs::sockets::Why why = exs::sockets::Why::kNone;
-  exs::sockets::Why turned_for = exs::sockets::Why::kNone;  // the last turn of what it sends to TCP
+  exs::sockets::Why turned_for = exs::sockets::Why::kNone;  // the last reason to turn its sends to TCP
   bool is_caller = false;
   std::uint32_t processes = 0;
   std::uint32_t calls = 0;
@@ -29,10 +29,10 @@ struct SlotFacts {
   std::uint64_t written = 0;
 
   bool receives_in_lane = false;
-  bool is_in_stretch = false;  // as far as it has received
+  bool is_in_stretch = false;  // at the position that it has received up to
   bool is_carried = false;
   std::uint64_t consumed = 0;
-  std::uint64_t written_carried = 0;  // where it is carried: what `consumed` ends at
+  std::uint64_t written_carried = 0;  // if carried: the bytes that `consumed` will reach
 
   std::uint64_t ring_sent = 0;
   std::uint64_t tcp_sent = 0;
@@ -49,10 +49,10 @@ struct SocketsFamily {
   enum class State : std::uint8_t { kReadable, kOtherVersion, kDamaged, kUnreadable };
 
   State state = State::kUnreadable;
-  std::map<std::uint64_t, SlotFacts> by_inode;  // those that are taken
+  std::map<std::uint64_t, SlotFacts> by_inode;  // used slots
 };
 
-// `descriptor`: of what the process says to be its family's memory.
+// `descriptor` is that of the memory that the process names as its family's.
 SocketsFamily read_family(int descriptor);
 
 }  // namespace explain

@@ -23,7 +23,7 @@ std::string first_word_of(const ProcFolder& folder, const char* file) {
   return text.substr(0, text.find_first_of(std::string_view("\n\0", 2)));
 }
 
-// It has ended, and its parent has not asked for that.
+// The process has ended and its parent has not waited for it.
 bool is_zombie(const ProcFolder& folder) {
   std::string text;
   folder.read("stat", text);
@@ -31,7 +31,7 @@ bool is_zombie(const ProcFolder& folder) {
   return name_end != std::string::npos && text.compare(name_end, 3, ") Z") == 0;
 }
 
-// "socket:[123]"; 0: it is something else.
+// Returns the inode in "socket:[123]"; 0: it is something else.
 std::uint64_t inode_of(std::string_view target) {
   constexpr std::string_view kPrefix = "socket:[";
   if (!target.starts_with(kPrefix)) return 0;
@@ -45,7 +45,7 @@ bool is_family(std::string_view target) {
   return target.starts_with(kPrefix) && target.substr(kPrefix.size()).starts_with(exs::sockets::kArenaName);
 }
 
-// The value of a variable that the process was started with.
+// Returns the value of a variable in the process's initial environment.
 std::string variable_of(const std::string& environment, const std::string& name) {
   for (std::size_t at = 0; at < environment.size(); at = environment.find('\0', at) + 1) {
     if (environment.compare(at, name.size() + 1, name + "=") == 0)
@@ -55,7 +55,7 @@ std::string variable_of(const std::string& environment, const std::string& name)
   return {};
 }
 
-// A line of /proc/PID/maps is memory of the size that the first slots have, which no file holds.
+// The line of /proc/PID/maps is memory of the size that the first slots have, and no file contains it.
 bool is_memory_without_file(const std::string& line) {
   char* end = nullptr;
   const std::uint64_t from = std::strtoull(line.c_str(), &end, 16);

@@ -1,4 +1,4 @@
-// One process as exs-explain --sockets sees it.
+// One process from the view of exs-explain --sockets.
 #pragma once
 
 #include <sys/types.h>
@@ -14,16 +14,16 @@
 
 namespace explain {
 
-// A moment of it. Thread: immutable value.
+// A snapshot of the process. Thread: immutable value.
 struct ProcessView {
   pid_t pid = 0;
-  int error = 0;  // why nothing more is known
+  int error = 0;  // errno value that explains missing facts
   std::string program;
-  std::map<std::uint64_t, std::vector<int>> sockets;  // numbers that mean each, by inode
-  std::shared_ptr<const SocketsFamily> family;        // null: there is no such memory
+  std::map<std::uint64_t, std::vector<int>> sockets;  // descriptors of each socket, by inode
+  std::shared_ptr<const SocketsFamily> family;        // NULL: there is no such memory
 };
 
-// Reads what families have once for all processes of each.
+// Reads the memory of a family once for all its processes.
 class ProcessReader {
  public:
   ProcessView read(pid_t pid, const ProcFolder& folder);
@@ -34,7 +34,7 @@ class ProcessReader {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::shared_ptr<const SocketsFamily>> known_;
 };
 
-// What the process has loaded and was started with.
+// Whether the process has loaded the library, and how it was started.
 enum class Loaded : std::uint8_t { kNo, kYes, kOff, kWithoutFile, kNotReadable, kEnded };
 Loaded find_library(const ProcFolder& folder);
 

@@ -25,7 +25,7 @@ const char* name_of(Stage stage) {
   }
 }
 
-// Names of programs are the programs' to choose.
+// A program chooses its own name, so it may contain anything.
 std::string printable(std::string text) {
   for (char& letter : text)
     if (!std::isprint(static_cast<unsigned char>(letter))) letter = '?';
@@ -97,7 +97,7 @@ void print_json(const SocketsSurvey& survey) {
                                  {"processes_out_of_reach", survey.out_of_reach}});
 }
 
-// "4,5 127.0.0.1:40000 > 127.0.0.1:80 of 77 (nginx)": who connected is on the left side of the arrow.
+// "4,5 127.0.0.1:40000 > 127.0.0.1:80 of 77 (nginx)": the connecting end is on the left of the arrow.
 std::string heading_of(const SocketsConnection& connection) {
   std::string text;
   for (const int number : connection.descriptors) text += (text.empty() ? "" : ",") + std::to_string(number);

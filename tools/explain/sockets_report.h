@@ -1,4 +1,4 @@
-// What exs-explain --sockets prints.
+// The output of exs-explain --sockets.
 #pragma once
 
 #include "tools/explain/sockets_survey.h"

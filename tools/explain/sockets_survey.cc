@@ -15,7 +15,7 @@ namespace {
 
 using FamilyState = SocketsFamily::State;
 
-// Who holds which socket, of the processes that could be looked into.
+// The processes that hold each socket, as far as they could be examined.
 class Holders {
  public:
   explicit Holders(const std::vector<ProcessView>& views) {
@@ -35,7 +35,7 @@ class Holders {
   std::map<std::uint64_t, const ProcessView*> by_inode_;
 };
 
-// What a process says of a socket counts only if it has that socket.
+// A process's statement about a socket counts only if it has that socket.
 const SlotFacts* slot_of(const ProcessView* view, std::uint64_t inode) {
   if (view == nullptr || !view->family || !view->sockets.contains(inode)) return nullptr;
   const auto found = view->family->by_inode.find(inode);
@@ -46,7 +46,7 @@ bool share_rings(const SlotFacts& slot, const SlotFacts& peer) {
   return slot.capacity != 0 && slot.capacity == peer.capacity && slot.is_caller != peer.is_caller;
 }
 
-// The two numbers may be of moments that are a little apart, or nonsense.
+// The two numbers may be a little apart in time, or nonsense.
 std::optional<std::uint64_t> bytes_between(std::uint64_t written, std::uint64_t consumed,
                                            std::uint64_t capacity) {
   const std::uint64_t bytes = written - consumed;
@@ -77,7 +77,7 @@ void find_lanes(const SlotFacts& slot, const SlotFacts* peer, SocketsConnection&
   }
 }
 
-// None: its files may not be looked at.
+// Returns nothing if the process's files may not be read.
 std::optional<bool> is_loaded(const ProcessView& view) {
   if (view.family) return true;
   const Loaded loaded = find_library(ProcFolder(view.pid));
@@ -85,7 +85,7 @@ std::optional<bool> is_loaded(const ProcessView& view) {
   return loaded == Loaded::kYes || loaded == Loaded::kWithoutFile;
 }
 
-// None: it is no TCP connection.
+// Returns nothing if the socket is no TCP connection.
 std::optional<SocketsConnection> connection_of(const ProcessView& view, std::uint64_t inode,
                                                const TcpTable& table, const Holders& holders) {
   const TcpConnection* const tcp = table.find(inode);
@@ -156,7 +156,7 @@ Explanation reason_of(Loaded loaded) {
           "run exs-explain as its user, or as root"};
 }
 
-// What is the matter with a process of which there is no memory, or none that can be read.
+// Explains why a process has no memory, or no readable memory.
 Explanation reason_of(const ProcessView& view) {
   if (view.error != 0) return reason_of_error(view.error);
   return view.family ? reason_of(*view.family) : reason_of(find_library(ProcFolder(view.pid)));
@@ -198,7 +198,7 @@ SocketsProcess look_at(const ProcessView& view, Tables& tables, const Holders& h
 
 SocketsSurvey survey_sockets(pid_t pid) {
   std::vector<pid_t> pids = all_processes();
-  // A thread is not in the list, and has the files of its process.
+  // A thread ID is not in the list, and shows the files of its process.
   if (pid != 0 && std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
   std::vector<ProcessView> views;
   ProcessReader reader;

@@ -8,7 +8,7 @@ namespace {
 using exs::sockets::Stage;
 using exs::sockets::Why;
 
-// As the end itself sees it. None: its sends take the ring.
+// Returns the reason that the end itself has. Nothing: its sends use the ring.
 std::optional<Why> own_reason(const SlotFacts& slot) {
   if (slot.stage == Stage::kCalling || slot.stage == Stage::kOffered) return Why::kAsking;
   if (slot.stage == Stage::kNoted || slot.stage == Stage::kPlain) return slot.why;
@@ -20,7 +20,7 @@ std::optional<Why> own_reason(const SlotFacts& slot) {
   return slot.stretches_sent == 0 ? Why::kStarting : Why::kRingFull;
 }
 
-// An end that looks for the other one does not know why it looks in vain.
+// An end that searches for the other one does not know why the search fails.
 bool is_of_search(Why why) {
   return why == Why::kPeerNotPreloaded || why == Why::kNotMet || why == Why::kAsking;
 }
@@ -30,7 +30,7 @@ Why seen_from_outside(Why own, const Ends& ends) {
   return own;
 }
 
-// What the other end knows better. None: it does not, or cannot be asked.
+// Returns the other end's reason if it is more precise. Nothing: it is not, or the other end is unknown.
 std::optional<Why> reason_there(Why own, const SlotFacts* peer) {
   if (peer == nullptr || !(is_of_search(own) || own == Why::kNone || own == Why::kPeerLeft))
     return std::nullopt;

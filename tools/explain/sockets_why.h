@@ -1,4 +1,4 @@
-// Why a connection does not take shared memory, or not now, by what both of its ends say.
+// Why a connection does not use shared memory, or not now, by the state of both ends.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ struct Explanation {
 
 // Thread: immutable value.
 struct Ends {
-  const SlotFacts* slot = nullptr;     // null: the layer does not know the connection
-  const SlotFacts* peer = nullptr;     // null: what the other end knows of it cannot be told
-  std::optional<bool> peer_is_loaded;  // none: nor can it be told which program that is
+  const SlotFacts* slot = nullptr;     // NULL: the layer does not know the connection
+  const SlotFacts* peer = nullptr;     // NULL: the other end's state is unknown
+  std::optional<bool> peer_is_loaded;  // empty: unknown, as is the program
   bool is_redirected = false;
 };
 

@@ -1,4 +1,4 @@
-// Whether TCP sockets can be had: every exs socket is one, and every connection begins over it.
+// Whether TCP sockets are available: every exs socket has one, and every connection begins over TCP.
 #include <sys/socket.h>
 
 #include <cerrno>

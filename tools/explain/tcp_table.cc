@@ -22,7 +22,7 @@ bool parse(std::string_view text, int base, Number& value) {
   return error == std::errc() && at == end;
 }
 
-// "0100007F:1F90": the address is numbers of 32 bits in the machine's order, one or four.
+// Parses "0100007F:1F90": the address is one or four 32-bit numbers in the machine's byte order.
 bool parse_point(std::string_view text, TcpPoint& point) {
   constexpr std::size_t kWordDigits = 8;
   const std::size_t digits = std::min(text.find(':'), text.size());
@@ -77,7 +77,7 @@ void TcpTable::add(const std::string& table) {
         connection.state == kListening || !parse_point(local, connection.local) ||
         !parse_point(remote, connection.remote))
       continue;
-    if (inode != 0) by_inode_.emplace(inode, connection);  // else nobody has accepted it yet
+    if (inode != 0) by_inode_.emplace(inode, connection);  // 0: no process has accepted it yet
     by_points_.emplace(std::pair(connection.local, connection.remote), inode);
   }
 }

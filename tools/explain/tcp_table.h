@@ -1,4 +1,4 @@
-// The TCP connections of a network namespace, as /proc/PID/net tells them to everybody.
+// The TCP connections of a network namespace, from /proc/PID/net, which everybody may read.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace explain {
 
-// An address and a port of either family, as one of IPv6.
+// An address and a port of either family, in the form of IPv6.
 struct TcpPoint {
   std::array<std::uint8_t, 16> address{};
   std::uint16_t port = 0;
@@ -31,14 +31,14 @@ const char* name_of_tcp_state(unsigned state);
 
 class TcpTable {
  public:
-  // Of the namespace that the process is in; what cannot be read is not there.
+  // Reads the namespace of the process; unreadable tables count as empty.
   explicit TcpTable(const ProcFolder& process);
 
-  // None for a listening socket, and for one that is connected no more.
+  // Returns NULL for a listening socket, and for one that is no longer connected.
   [[nodiscard]] const TcpConnection* find(std::uint64_t inode) const;
-  // The inode of the other end, which is in the same namespace; 0: it is not, or is closed.
+  // Returns the inode of the other end in the same namespace; 0: it is elsewhere, or closed.
   [[nodiscard]] std::uint64_t peer_of(const TcpConnection& connection) const;
-  // Its other end should be in the namespace, and nothing there has its names: a packet filter rewrites them.
+  // The other end should be in the namespace, but no socket there has these addresses: a packet filter rewrites them.
   [[nodiscard]] bool is_redirected(const TcpConnection& connection) const;
 
  private:

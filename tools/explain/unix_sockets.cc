@@ -1,4 +1,4 @@
-// Whether two processes can meet at an abstract Unix socket and learn whom they met.
+// Whether two processes can meet at an abstract Unix socket and learn each other's identity.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ int meet_oneself() {
   address.sun_family = AF_UNIX;
   const int listening = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (listening == -1) return errno;
-  // Bound with the family alone: the kernel picks a free abstract name.
+  // Binds with the family alone: the kernel picks a free abstract name.
   if (::bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof(sa_family_t)) == -1) return errno;
   socklen_t length = sizeof address;
   if (::getsockname(listening, reinterpret_cast<sockaddr*>(&address), &length) == -1) return errno;

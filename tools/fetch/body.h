@@ -1,4 +1,4 @@
-// Memory of exs that grows, where the body of an answer arrives.
+// Growing memory of exs for the body of an answer.
 #pragma once
 
 #include <exs/exs.h>
@@ -18,7 +18,7 @@ class Body {
   Body& operator=(const Body&) = delete;
 
   void clear() { length_ = 0; }
-  // Room for `more` bytes behind what is there, which grow() takes. Throws Failure without memory.
+  // Returns room for `more` bytes behind the content; grow() then takes what arrived. Throws Failure if memory runs out.
   std::span<char> room(std::size_t more);
   void grow(std::size_t more) { length_ += more; }
   void append(std::string_view text) {

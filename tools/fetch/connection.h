@@ -1,4 +1,4 @@
-// Whom files are asked for: a server at the other end of a connection, or a service.
+// The source of files: a server at the other end of a connection, or a service.
 #pragma once
 
 #include <memory>
@@ -23,10 +23,10 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Asks for it; the answer stays until the next call. Throws Broken; and Failure, after which the connection is of no use,
-  // for an answer that is none.
+  // Gets a file; the answer is valid until the next call. Throws Broken. Throws Failure for an invalid answer; then the connection is
+  // unusable.
   virtual const Answer& get(const Url& url) = 0;
-  // Whether another request may follow.
+  // Another request may follow.
   [[nodiscard]] virtual bool is_open() const = 0;
   [[nodiscard]] virtual std::string provider() const = 0;
 };

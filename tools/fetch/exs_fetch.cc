@@ -29,14 +29,14 @@ using tools::Json;
 using Pieces = std::vector<std::string_view>;
 
 constexpr int kStatusOk = 200;
-// Between tries while nobody listens: a server that starts again is found soon, and one that does not costs little.
+// The pause between tries while nobody listens. A server that restarts is soon found, and one that does not costs little.
 constexpr auto kPause = std::chrono::milliseconds(20);
 
 struct Settings {
   std::vector<std::string> urls;
   Way way;
   std::string output;
-  std::string sum;  // that the body is to have
+  std::string sum;  // expected checksum of the body
   double limit_s = 30;
   double retry_s = 0;
   std::uint32_t warm_up = 0;
@@ -56,7 +56,7 @@ std::string sha256(const Pieces& pieces) {
   return sodium_bin2hex(text.data(), text.size(), sum.data(), sum.size());
 }
 
-// What is known of the fetches of one URL.
+// The results of all fetches of one URL.
 struct Fetched {
   Url url;
   std::uint64_t bytes = 0;
@@ -70,7 +70,7 @@ class Client {
     for (const Url& url : urls) fetched_.push_back({url, 0, {}, {}});
   }
 
-  // All of them in turn, over and over.
+  // Fetches all URLs in turn, over and over.
   void run() {
     for (std::uint32_t i = 0; i < settings_.warm_up; ++i) {
       for (const Fetched& one : fetched_) get_by_all_means(one.url);
@@ -98,7 +98,7 @@ class Client {
     if (!is_written_) write(one.url);
   }
 
-  // GET changes nothing at the server, so it may be asked again when nobody knows how far it came.
+  // GET changes nothing at the server, so it may be repeated when its outcome is unknown.
   void get_by_all_means(const Url& url) {
     const std::uint64_t give_up = tools::now_ns() + tools::ns_of(settings_.retry_s);
     for (;;) {
@@ -127,7 +127,7 @@ class Client {
     return std::make_unique<HttpConnection>(connect(url.host, url.port, settings_.way));
   }
 
-  // The body is the same each time, and the one that was asked for.
+  // Each body must equal the first one, and the expected one.
   void check(Fetched& one) const {
     const bool is_first = one.times.count() == 1;
     one.bytes = 0;
@@ -141,7 +141,7 @@ class Client {
     one.sum = sum;
   }
 
-  // The first round of bodies goes out, one behind the other.
+  // Writes the bodies of the first round, one after the other.
   void write(const Url& url) {
     if (!settings_.output.empty() && !file_.is_open()) {
       file_.open(settings_.output, std::ios::binary | std::ios::trunc);

@@ -27,7 +27,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The number that a text begins with; what follows it may only begin with `end`.
+// Returns the number that the text begins with; only `end` may follow it.
 std::uint64_t number_of(std::string_view text, int base, char end, const std::string& what) {
   std::uint64_t number = 0;
   const char* const last = text.data() + text.size();
@@ -41,7 +41,7 @@ std::uint64_t number_of(std::string_view text, int base, char end, const std::st
 
 const Answer& HttpConnection::get(const Url& url) {
   body_.clear();
-  is_open_ = false;  // unless all is read
+  is_open_ = false;  // until all is read
   stream_->send("GET " + url.path + " HTTP/1.1\r\nHost: " + url.authority() +
                 "\r\nUser-Agent: exs-fetch\r\n\r\n");
   Head head = read_head();

@@ -1,4 +1,4 @@
-// Requests of HTTP/1.1 on a connection that stays.
+// Requests of HTTP/1.1 on a persistent connection.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ class HttpConnection final : public Connection {
   bool is_open_ = true;
   Body body_;
   Answer answer_;
-  // What has been received and not yet looked at: a head, and the first bytes of its body. Short, as bodies are not to be copied.
+  // Bytes received and not yet parsed: a head, and the first bytes of its body. The buffer is short because bodies should not be copied.
   std::vector<char> received_ = std::vector<char>(8192);
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

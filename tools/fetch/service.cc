@@ -9,7 +9,7 @@
 namespace fetch {
 namespace {
 
-// Memory of an answer is held until all of it is here, so what the node allows by default is no measure of it.
+// The memory of an answer is held until the answer is complete, so the node's default limit does not fit.
 constexpr std::uint64_t kMemoryMax = std::uint64_t{1} << 40U;
 
 [[noreturn]] void fail(const std::string& what) {
@@ -20,7 +20,7 @@ constexpr std::uint64_t kMemoryMax = std::uint64_t{1} << 40U;
   throw tools::Failure("the service does not answer as bindings/java/jetty/FORMAT.md has it: " + what);
 }
 
-// What is no fault of the request may be gone when it is asked again.
+// Errors that are not the request's fault may be gone at the next try, so they throw Broken.
 [[noreturn]] void fail_request(const std::string& name, int error) {
   switch (error) {
     case ENOENT: throw Broken(name + ": nobody is the service");
@@ -41,7 +41,7 @@ exs_svc_node_t* open_node(const Way& way) {
   return node;
 }
 
-// A name of a service is no name of a host; that of an ID has a colon.
+// The Host field has the service's name. A colon would begin a port there, so that of an ID is replaced.
 std::string head_for(const Url& url) {
   std::string host = url.service;
   std::replace(host.begin(), host.end(), ':', '-');
@@ -58,7 +58,7 @@ std::uint32_t number_of(const exs_svc_message_t& part) {
 
 }  // namespace
 
-// Memory for one long item: of the peer if its service writes there, else of exs.
+// Memory for one long item: the peer's if its service writes there, else memory of exs.
 struct ServicePeer::Place {
   Place(exs_svc_peer_t* peer, bool is_written, std::size_t bytes) : length(bytes), is_of_peer(is_written) {
     memory = is_of_peer ? exs_svc_return_alloc(peer, length) : exs_alloc(length, &region);
@@ -94,7 +94,7 @@ ServicePeer::ServicePeer(const std::string& name, Way way) : way_(std::move(way)
 
 ServicePeer::~ServicePeer() {
   release();
-  exs_svc_node_close(node_);  // the library reads into places until then
+  exs_svc_node_close(node_);  // the library reads into the places until then
 }
 
 const Answer& ServicePeer::get(const Url& url) {
@@ -115,7 +115,8 @@ bool ServicePeer::ask(const Url& url, const Lengths& expected) {
   const std::vector<exs_iovec_t> places = places_for(expected);
   exs_svc_request_options_t options{};
   options.struct_bytes = sizeof options;
-  options.limit_ns = 2 * way_.limit.count();  // the service is found first, which is a step of its own
+  options.limit_ns =
+      2 * way_.limit.count();  // finding the service is a step of its own, with a limit of its own
   options.flags = EXS_SVC_IDEMPOTENT;
   options.returns = places.data();
   options.returns_count = static_cast<std::int32_t>(places.size());
@@ -146,7 +147,7 @@ void ServicePeer::take(const exs_svc_event_t& event) {
   for (std::uint32_t i = 0; i < part.longs_count; ++i) lengths_.push_back(part.longs[i].length);
 }
 
-// The first part comes again when the service has started again.
+// The first part arrives again if the service has restarted.
 std::size_t ServicePeer::begin_answer(const exs_svc_message_t& part) {
   parts_.pop_back();
   release();

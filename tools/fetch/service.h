@@ -1,4 +1,4 @@
-// Requests to a service of HTTP: bindings/java/jetty/FORMAT.md.
+// Requests to an HTTP service: bindings/java/jetty/FORMAT.md.
 #pragma once
 
 #include <exs/service.h>
@@ -17,7 +17,7 @@ namespace fetch {
 
 class ServicePeer final : public Connection {
  public:
-  // Throws Failure; Broken where it may help to try again.
+  // Throws Failure, or Broken if another try may help.
   ServicePeer(const std::string& name, Way way);
   ~ServicePeer() override;
 
@@ -28,10 +28,10 @@ class ServicePeer final : public Connection {
  private:
   using Lengths = std::vector<std::size_t>;
 
-  // False: there is no room for the answer.
+  // Returns false if there is no room for the answer.
   bool ask(const Url& url, const Lengths& expected);
   void take(const exs_svc_event_t& event);
-  // The number of long items that are none of the body.
+  // Returns the number of long items that are not of the body.
   std::size_t begin_answer(const exs_svc_message_t& part);
   void add(const exs_svc_item_t& piece);
   std::vector<exs_iovec_t> places_for(const Lengths& expected);
@@ -42,9 +42,9 @@ class ServicePeer final : public Connection {
   exs_svc_node_t* node_ = nullptr;
   exs_svc_peer_t* peer_ = nullptr;
   Answer answer_;
-  std::vector<const exs_svc_message_t*> parts_;  // that the answer lies in, as far as it is not in places
+  std::vector<const exs_svc_message_t*> parts_;  // they hold the answer, as far as it is not in places
   Lengths lengths_;                              // of all its long items
-  // Of the last answer for each path: the next one is likely to be of the same shape, and goes to where there is memory already.
+  // The lengths of the last answer for each path: the next one is likely to be equal, and gets memory in advance.
   std::map<std::string, Lengths> known_;
   struct Place;
   std::vector<std::unique_ptr<Place>> places_;

@@ -23,7 +23,7 @@ class ExsStream final : public Stream {
   ExsStream(const exs::cpp::Address& address, const Way& way)
       : limit_(way.limit), socket_(Socket::create(SOCK_STREAM, address.family())) {
     tools::set_provider(socket_, way.provider);
-    socket_.set_limit(EXS_F_SET_SMALL_MAX, std::size_t{EXS_SMALL_MAX});  // the server says how much of it
+    socket_.set_limit(EXS_F_SET_SMALL_MAX, std::size_t{EXS_SMALL_MAX});  // the server limits it
     check(socket_.connect(address, {queue_.handle()}), "cannot connect");
     const exs_event_t event = next("cannot connect");
     if (event.exs_evt_errno != 0)
@@ -31,7 +31,7 @@ class ExsStream final : public Stream {
                    tools::words_of_refusal(socket_, event.exs_evt_errno));
   }
   ~ExsStream() override {
-    // What is under way is of no use any more. Its events have to be taken before the queue goes.
+    // Pending operations are of no use any more. Their events have to be taken before the queue is destroyed.
     const int at_once = 0;
     exs_setsockopt(socket_.number(), SOL_EXS, EXS_SO_LINGER_MS, &at_once, sizeof at_once);
     if (socket_.close()) return;
@@ -85,7 +85,7 @@ class TcpStream final : public Stream {
     const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(way.limit - seconds);
     const timeval limit{seconds.count(), rest.count()};
     setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // of connect(), too
+    setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // limits connect(), too
     if (::connect(socket_, address.get(), address.length()) == 0) return;
     const int error = errno;
     ::close(socket_);

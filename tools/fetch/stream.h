@@ -1,4 +1,4 @@
-// A connection that carries bytes: of exs, or of TCP. What breaks it throws Broken.
+// A connection that carries bytes, by exs or by TCP. Throws Broken if it breaks.
 #pragma once
 
 #include <exs/exs.hpp>
@@ -14,7 +14,7 @@
 
 namespace fetch {
 
-// The connection could not be made, or has ended before its time: another may do better.
+// The connection could not be made, or ended early. Another one may succeed.
 struct Broken : tools::Failure {
   using Failure::Failure;
 };
@@ -22,7 +22,7 @@ struct Broken : tools::Failure {
 struct Way {
   std::string provider = "auto";  // of exs
   bool is_tcp = false;
-  bool is_written = false;                                    // what a service answers: it writes it here
+  bool is_written = false;  // the service writes its answers into our memory
   std::chrono::nanoseconds limit = std::chrono::seconds(30);  // of each step
 };
 
@@ -34,9 +34,9 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   virtual void send(std::string_view text) = 0;
-  // At least one byte, or all that there is room for; fewer: the peer has ended its sending. `into` lies in `region`.
+  // Receives at least one byte, or with `all` fills the memory. Fewer bytes: the peer has ended its sending. `into` is in `region`.
   virtual std::size_t receive(std::span<char> into, exs_mhandle_t region, bool all) = 0;
-  // Of exs; "tcp".
+  // The provider of exs, or "tcp".
   [[nodiscard]] virtual std::string provider() const = 0;
 };
 

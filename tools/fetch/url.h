@@ -1,4 +1,4 @@
-// Where a file is.
+// The location of a file.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 namespace fetch {
 
 struct Url {
-  std::string service;  // its name or ID; empty: it is at host and port
+  std::string service;  // its name or ID; empty: the file is at host and port
   std::string host;
   std::uint16_t port = 80;
   std::string path;  // with what follows "?"
 
   [[nodiscard]] std::string text() const;
-  // Of whom it is asked for.
+  // Names the server or the service.
   [[nodiscard]] std::string server() const;
   [[nodiscard]] std::string authority() const;
 };
 
-// "http://HOST:PORT/PATH", the same without "http://", and "exs-svc://NAME/PATH". Throws UsageError.
+// Parses "http://HOST:PORT/PATH", the same without "http://", and "exs-svc://NAME/PATH". Throws UsageError.
 Url parse_url(const std::string& text);
 
 }  // namespace fetch

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kBytesWaitingMax = 1 << 20;
 
-// What the connection is made of, out of the way of the processes' own input and output.
+// The connection uses the standard streams; it moves to other descriptors, out of the way of the processes' input and output.
 Descriptor taken(int standard) {
   Descriptor own(::fcntl(standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   const Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -153,7 +153,7 @@ void Agent::start(const Ranks& ranks) {
     return cannot_start(host_, kNotFound, program_.name + ": not found in PATH");
   try {
     if (ranks.front() == 0) {
-      // Rank 0 reads what comes by "input".
+      // Rank 0 reads the bytes of "input" frames.
       int ends[2];
       if (::pipe2(ends, O_CLOEXEC) != 0) tools::fail("pipe", errno);
       const Descriptor read_end(ends[0]);
@@ -207,7 +207,7 @@ void Agent::pass_input() {
       input_.is_open() ? ::write(input_.get(), input_waiting_->data(), input_waiting_->size()) : 0;
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count > 0) input_waiting_->erase(0, static_cast<std::size_t>(count));
-  // Nobody reads it any more: it goes nowhere.
+  // Rank 0 does not read any more, so the input is dropped.
   if (count <= 0) input_.close();
   if (count > 0 && !input_waiting_->empty()) return;
   input_waiting_.reset();

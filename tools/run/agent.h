@@ -1,4 +1,4 @@
-// exs-run --agent: starts processes of a job here for an exs-run elsewhere, and relays what is said and written (frames.h).
+// exs-run --agent: starts processes of a job here for an exs-run elsewhere, and relays their lines and output (frames.h).
 #pragma once
 
 #include <optional>
@@ -14,16 +14,16 @@ namespace run {
 
 class Agent final : HostEvents, OutputSink {
  public:
-  // Takes the standard input and output, which are the connection.
+  // Takes the standard input and output as the connection.
   Agent();
-  // Returns the exit status, when the job or the connection has ended.
+  // Returns the exit status when the job or the connection has ended.
   int run();
 
  private:
   void step();
   [[nodiscard]] int patience_ms() const;
   void take_signals();
-  // False: it means nothing.
+  // Returns false if the frame is invalid.
   bool obey(const Frame& frame);
   bool obey_before_start(const Frame& frame);
   bool begin(std::string_view words);

@@ -9,8 +9,8 @@
 namespace run {
 namespace {
 
-constexpr std::size_t kLineBytesMax = 8192;  // as src/boot/lines.h has it
-// More than the socket holds, so that of a process that has ended nothing is left; but no process keeps us here.
+constexpr std::size_t kLineBytesMax = 8192;  // as in src/boot/lines.h
+// More than a socket holds, so nothing of an ended process is left. But it is a limit, so that no process keeps us here.
 constexpr int kReadsMax = 256;
 
 }  // namespace
@@ -27,7 +27,7 @@ void Channel::send_rest() {
     const ssize_t sent =
         ::send(socket_.get(), first.data() + sent_bytes_, first.size() - sent_bytes_, MSG_NOSIGNAL);
     if (sent < 0) {
-      // It may have said something before it closed, which receive() is for.
+      // The process may have sent lines before it closed; receive() reads them.
       if (errno != EAGAIN && errno != EINTR) give_up_sending();
       return;
     }

@@ -1,4 +1,4 @@
-// The launcher's end of the socket over which a process of the job learns of it. The lines are in src/boot/launcher_boot.h.
+// The launcher's end of the socket between it and a process of the job. The lines are in src/boot/launcher_boot.h.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@ namespace run {
 
 class Channel {
  public:
-  // Many processes are sent the same.
+  // Shared, because many processes get the same lines.
   using Lines = std::shared_ptr<const std::string>;
 
-  // `socket` does not block.
+  // `socket` must be nonblocking.
   explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
 
-  // Sends now what the socket takes, and the rest by and by.
+  // Sends now what fits into the socket, and the rest later.
   void send(Lines lines);
   void send_rest();
   [[nodiscard]] bool has_to_send() const { return !to_send_.empty(); }
-  // The lines that are there, without their ends. Closes when no more will come, or what comes is no line.
+  // Returns the lines that have arrived, without their newlines. Closes the channel at the end, and on an overlong line.
   std::vector<std::string> receive();
   void close();
 
@@ -35,9 +35,9 @@ class Channel {
   void give_up_sending();
 
   Descriptor socket_;
-  std::string received_;  // the beginning of a line
+  std::string received_;  // an incomplete line
   std::deque<Lines> to_send_;
-  std::size_t sent_bytes_ = 0;  // of the first
+  std::size_t sent_bytes_ = 0;  // of the first one
 };
 
 }  // namespace run

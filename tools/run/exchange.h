@@ -1,5 +1,5 @@
-// The processes of a job publish a card each, and get those of all when the last one has come. A process that has ended, or has
-// left, has an empty card. Then it may begin anew.
+// Each process of a job publishes a card, and gets all cards when the last one has arrived. A process that has ended or left has an empty
+// card. Then another round may begin.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ class Exchange {
  public:
   explicit Exchange(std::size_t size) : cards_(size), is_awaited_(size, true) {}
 
-  // False: it has one already.
+  // Returns false if the rank already has a card.
   bool put(std::size_t rank, const std::string& card);
-  // This one will put none any more.
+  // Expects no card of this rank any more.
   void leave_out(std::size_t rank) { is_awaited_[rank] = false; }
-  // The lines for all, once.
+  // Returns the lines for all processes, once.
   std::optional<std::string> take_complete();
 
  private:

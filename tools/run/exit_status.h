@@ -1,4 +1,4 @@
-// Statuses that processes of a job end with, as shells have them.
+// Exit statuses of a job's processes, as in shells.
 #pragma once
 
 namespace run {

@@ -1,5 +1,5 @@
-// exs-run: runs a program with libexs_sockets.so preloaded, or says why that would be of no use and runs it without. With -n it
-// starts a job of several processes instead (job.h).
+// exs-run runs a program with libexs_sockets.so preloaded. If that would be useless, it reports why and runs the program without. With -n
+// it starts a job of several processes instead (job.h).
 #include <unistd.h>
 
 #include <cerrno>
@@ -86,7 +86,7 @@ bool is_served(Unserved unserved) {
   return unserved == Unserved::kNot || unserved == Unserved::kIoUring;
 }
 
-// The arguments up to the program's are ours.
+// The arguments before the program's name are ours.
 int own_arguments(int argc, char** argv) {
   int at = 1;
   while (at < argc && argv[at][0] == '-') {
@@ -216,7 +216,7 @@ std::vector<HostName> hosts_of(const Settings& settings) {
                 settings.processes);
 }
 
-// On the other hosts: where this program is here, unless it was found by its name.
+// The path on the other hosts is our own, unless exs-run was found by its name.
 std::string agent_of(const char* called) {
   if (std::strchr(called, '/') == nullptr) return called;
   return folder_of_this() + "/exs-run";
@@ -248,7 +248,7 @@ int run(int argc, char** argv) {
   if (settings.agent && own == argc) return Agent().run();
   if (settings.agent) throw tools::UsageError("--agent stands alone");
   if (own == argc) throw tools::UsageError("name a PROGRAM");
-  // Each of the hosts looks for it.
+  // Each host looks for the program itself.
   if (settings.has_hosts()) return run_job(settings, argv[own], argv + own, argv + argc, argv[0]);
   const std::string path = find_program(argv[own]);
   if (path.empty()) {

@@ -1,10 +1,11 @@
+// Finds a program in PATH.
 #pragma once
 
 #include <string>
 
 namespace run {
 
-// As execvp() looks for it; empty: nowhere.
+// Searches as execvp() does; returns an empty text if there is none.
 std::string find_program(const std::string& name);
 
 }  // namespace run

@@ -45,7 +45,7 @@ void FrameChannel::send_rest() {
     const ssize_t sent =
         ::write(out_.get(), first.data() + first_bytes_gone_, first.size() - first_bytes_gone_);
     if (sent < 0) {
-      // What the other end has said before it went, receive() finds.
+      // receive() still gets what the other end sent before it closed.
       if (errno != EAGAIN && errno != EINTR) {
         to_send_.clear();
         first_bytes_gone_ = bytes_to_send_ = 0;

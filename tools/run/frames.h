@@ -1,27 +1,27 @@
-// What exs-run and an exs-run --agent say to each other, over the two ends of a pipe each: frames, each a line "WORD BYTES" and so many
-// bytes behind it. Those bytes are words, where nothing else is said.
+// The frames between exs-run and an exs-run --agent, over a pipe in each direction. A frame is a line "WORD BYTES", followed by that many
+// bytes. The bytes are words, unless the table says otherwise.
 //
 // | from  | word      | bytes |
 // | ----- | --------- | ----- |
-// | run   | job       | version of these frames, size of the job, 1 with tags or 0, seconds of silence after which the other end has gone |
-// | run   | line      | the first line for each process: it has the job's key |
+// | run   | job       | version of these frames, size of the job, 1 with tags or 0, seconds of silence that count as the other end's death |
+// | run   | line      | the first line for each process, with the job's key |
 // | run   | directory | where processes run |
 // | run   | variable  | NAME=VALUE of the environment |
-// | run   | argument  | one of the program's, its name first |
+// | run   | argument  | one argument of the program, its name first |
 // | run   | start     | the ranks |
-// | run   | tell      | the ranks, a line's end, and lines for them |
+// | run   | tell      | the ranks, a newline, and lines for them |
 // | run   | signal    | rank and number |
-// | run   | close     | the rank that is not heard any more |
+// | run   | close     | the rank whose lines are ignored from now on |
 // | run   | hold, go  | no more output, and output again |
-// | run   | unread    | the stream that nobody reads |
-// | run   | input     | of rank 0; none: its end |
+// | run   | unread    | the stream that has no reader any more |
+// | run   | input     | bytes for rank 0; none: the end of its input |
 // | run   | finish    | the job has ended |
-// | agent | agent     | version: the first |
+// | agent | agent     | version; the first frame |
 // | agent | heard     | the rank, a space, and the line |
 // | agent | out       | the stream, a space, and lines |
-// | agent | took      | the input is in the pipe, and there may be more |
-// | agent | ended     | rank and what waitpid() told |
-// | agent | cannot    | exit status, a space, and why nothing could be started |
+// | agent | took      | nothing: the input is in the pipe, and more may follow |
+// | agent | ended     | rank and status of waitpid() |
+// | agent | cannot    | exit status, a space, and the reason why nothing could be started |
 // | both  | alive     | nothing: four times within the seconds of silence |
 #pragma once
 
@@ -47,30 +47,30 @@ struct Frame {
 
 class FrameChannel {
  public:
-  // They do not block from then on.
+  // Makes both descriptors nonblocking.
   FrameChannel(Descriptor in, Descriptor out);
 
   void send(std::string_view word, std::string_view bytes = {});
-  // Sends what the other end takes.
+  // Sends as much as the pipe takes.
   void send_rest();
   [[nodiscard]] bool has_to_send() const { return !to_send_.empty(); }
   [[nodiscard]] std::size_t bytes_to_send() const { return bytes_to_send_; }
-  // The frames that are there. Closes at the end, and where what comes is no frame, which is_damaged() tells.
+  // Returns the frames that have arrived. Closes the channel at the end, and on an invalid frame; is_damaged() is true then.
   std::vector<Frame> receive();
   void close();
 
   [[nodiscard]] bool is_open() const { return in_.is_open(); }
   [[nodiscard]] bool is_damaged() const { return is_damaged_; }
-  // The other end takes nothing any more, but may have said something before.
+  // The other end reads no more, but may have sent frames before.
   [[nodiscard]] bool is_deaf() const { return is_deaf_; }
   [[nodiscard]] int in() const { return in_.get(); }
-  // -1: it has nothing to send.
+  // -1: there is nothing to send.
   [[nodiscard]] int out() const { return has_to_send() ? out_.get() : -1; }
-  // Whether something has come since this was asked last.
+  // Bytes have arrived since the last call.
   [[nodiscard]] bool take_heard() { return std::exchange(has_heard_, false); }
 
  private:
-  // Takes one off the bytes received.
+  // Takes a frame out of the received bytes.
   std::optional<Frame> take(std::size_t& at);
 
   Descriptor in_, out_;
@@ -83,18 +83,18 @@ class FrameChannel {
   bool has_heard_ = false;
 };
 
-// The first word of `text`, which is taken off it with the space or line's end behind it.
+// Removes the first word of `text`, with the space or newline behind it, and returns it.
 std::string_view take_word(std::string_view& text);
-// Nothing: it is no decimal number.
+// Returns nothing if the first word is no decimal number.
 std::optional<int> take_number(std::string_view& text);
 
-// Both ends say every so often that they are there. Silence is counted in looks, as an end that was itself kept from looking, stopped or
-// without a processor, knows of none.
+// Both ends send signs of life. Silence is counted in looks, not in time: an end that was itself stopped, or had no processor, has seen
+// no silence.
 class Pulse {
  public:
-  // Begins anew.
+  // Starts again with this limit.
   void set_silence(int seconds);
-  // Says it if it is time. False: the other end has said nothing for too long.
+  // Sends a sign of life if it is due. Returns false if the other end has been silent for too long.
   bool beat(FrameChannel& channel);
   [[nodiscard]] std::uint64_t due_ns() const { return next_ns_; }
 

@@ -26,7 +26,7 @@ std::size_t slots_of(std::string_view number, const std::string& whole) {
   return slots;
 }
 
-// An address of IPv6 is in brackets. What begins with - would be an option to ssh.
+// An IPv6 address is in brackets. A name with a leading - would be an option to ssh.
 HostName parse_host(const std::string& text) {
   const std::size_t bracket = text.find(']');
   const std::size_t colon = text.find(':', bracket == std::string::npos ? 0 : bracket);

@@ -31,7 +31,7 @@ namespace {
 constexpr int kSignalled = 128;
 constexpr std::uint64_t kPatienceNs = 2 * tools::kNsPerSecond;  // between SIGTERM and SIGKILL
 
-// Else a socket of ours would be a process's standard output.
+// Otherwise one of our sockets could become a process's standard output.
 void fill_standard_descriptors() {
   int number = 0;
   do {
@@ -68,7 +68,7 @@ std::string name_of(std::size_t rank) {
   return "rank " + std::to_string(rank);
 }
 
-// False where nobody can tell.
+// Returns false if this cannot be determined.
 bool is_loopback_down() {
   const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq request{};
@@ -113,7 +113,7 @@ void Job::start() {
   hosts_.back()->start(program, ranks);
 }
 
-// Each is filled before the next.
+// Fills each host before the next.
 void Job::start_on_hosts(const Program& program) {
   std::size_t rank = 0;
   for (const HostName& name : settings_.hosts) {
@@ -167,10 +167,10 @@ void Job::pass_on(Signals::Arrival arrival) {
     if (member.is_running && !(arrival.is_of_terminal && member.host->shares_terminal()))
       member.host->signal(member.rank, arrival.signal);
   }
-  if (running_ == 0) output_.discard();  // which is all that we still wait for
+  if (running_ == 0) output_.discard();  // that is all that we still wait for
 }
 
-// What we were before we were exs-run may have left us other children.
+// The program before exec may have left us other children.
 void Job::reap() {
   int status = 0;
   for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
@@ -214,7 +214,7 @@ bool Job::obey(Member& member, std::string_view line) {
   return true;
 }
 
-// The files of other hosts are not to be seen from here.
+// Files of other hosts cannot be seen from here.
 std::string Job::words_of_failed_start(int error) const {
   if (settings_.hosts.empty()) return words_of_failed_execution(settings_.path, error);
   return "cannot execute " + settings_.path + ": " + std::strerror(error);
@@ -235,7 +235,7 @@ void Job::ended(std::size_t rank, int wait_status) {
   judge(member, wait_status);
 }
 
-// When the last one has ended the hosts are done.
+// When the last one has ended, the hosts have finished.
 void Job::stop_counting(Member& member) {
   member.is_running = false;
   --running_;

@@ -1,4 +1,4 @@
-// exs-run -n: starts the processes of a job, here or on several hosts, lets them find each other, and ends them together. One
+// exs-run -n: starts the processes of a job, here or on several hosts, lets them find each other, and ends them together. It has one
 // thread, which waits in one place.
 #pragma once
 
@@ -21,31 +21,31 @@
 namespace run {
 
 struct JobSettings {
-  std::string path;                    // of the program, or its name where each host looks for it
+  std::string path;                    // of the program, or its name if each host looks for it
   std::vector<std::string> arguments;  // its name first
   std::size_t size = 1;
   bool is_tagged = false;
   bool keeps_going = false;     // when a process has died
-  std::vector<HostName> hosts;  // none: this one, without an agent
+  std::vector<HostName> hosts;  // empty: this one, without an agent
   std::string agent;            // the program exs-run on those hosts
 };
 
 class Job final : public HostEvents {
  public:
   explicit Job(JobSettings settings);
-  // Ends at once what still runs.
+  // Kills the processes that still run.
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // Returns the exit status of exs-run. Throws tools::Failure if not all could be started.
+  // Returns the exit status of exs-run. Throws tools::Failure if some could not be started.
   int run();
 
  private:
   enum class Standing : std::uint8_t {
     in_job,
-    left,  // in order: how it ends ends nobody else
-    lost   // has ended or is none of the job any more, and the others have been told
+    left,  // in order: its exit status ends nobody else
+    lost   // ended or removed from the job, and the others have been notified
   };
   struct Member {
     std::size_t rank;
@@ -70,10 +70,10 @@ class Job final : public HostEvents {
   void lost(Host& host, const std::string& why) override;
   void cannot_start(Host& host, int exit_status, const std::string& why) override;
 
-  // False: the line means nothing.
+  // Returns false if the line is invalid.
   bool obey(Member& member, std::string_view line);
   [[nodiscard]] std::string words_of_failed_start(int error) const;
-  // Once: who has left is not lost.
+  // Only the first call counts: a process that has left cannot be lost.
   void leave(Member& member, Standing standing);
   void stop_counting(Member& member);
   void give_up(const Host& host);
@@ -81,7 +81,7 @@ class Job final : public HostEvents {
 
   void tell(const std::string& lines, const Member* besides = nullptr);
   void finish_exchange();
-  // The first word on how it all ended is what counts.
+  // Sets the job's exit status; only the first call counts.
   void settle(int exit_status);
   void end_others(const Member* besides);
   void signal_all(int signal, const Member* besides = nullptr);
@@ -98,7 +98,7 @@ class Job final : public HostEvents {
   std::optional<int> exit_status_;
   bool is_ending_ = false;
   bool is_interrupted_ = false;
-  std::uint64_t kill_at_ns_ = UINT64_MAX;  // when those that run get SIGKILL
+  std::uint64_t kill_at_ns_ = UINT64_MAX;  // when the running processes get SIGKILL
 };
 
 }  // namespace run

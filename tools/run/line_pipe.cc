@@ -12,8 +12,8 @@
 namespace run {
 namespace {
 
-constexpr std::size_t kPipeBytes = 64 << 10;     // unless somebody makes it larger
-constexpr std::size_t kPieceBytesMax = 1 << 20;  // what is longer is passed on as lines of that
+constexpr std::size_t kPipeBytes = 64 << 10;     // the default size
+constexpr std::size_t kPieceBytesMax = 1 << 20;  // longer lines are split into lines of this size
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void LinePipe::pass_on(OutputSink& output) {
 
 void LinePipe::pass_on_rest(OutputSink& output) {
   if (!read_end_.is_open()) return;
-  // Processes that it has left behind may write for ever: what it wrote itself is within what the pipe holds.
+  // Orphaned processes may write for ever. The process's own last output fits into the pipe, so this bounds the reading.
   const int capacity = ::fcntl(read_end_.get(), F_GETPIPE_SZ);
   std::size_t left = capacity > 0 ? static_cast<std::size_t>(capacity) : kPipeBytes;
   while (read_end_.is_open() && left > 0) {

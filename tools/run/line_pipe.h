@@ -1,4 +1,4 @@
-// What one process writes to its standard output or error, on its way to exs-run's: by whole lines.
+// The pipe of one process's standard output or error, which is passed on to exs-run's by whole lines.
 #pragma once
 
 #include <string>
@@ -11,24 +11,24 @@ namespace run {
 
 class LinePipe {
  public:
-  // `read_end` does not block. The tag comes before each line.
+  // `read_end` must be nonblocking. `tag` precedes each line.
   LinePipe(Stream stream, Descriptor read_end, std::string tag);
 
-  // Passes on what is there, without waiting.
+  // Passes on what has arrived, without waiting.
   void pass_on(OutputSink& output);
-  // The same when the process has ended: all that it has written. More may come of processes that it has left behind.
+  // Called when the process has ended: passes on the rest of its output. More may follow from processes that it left behind.
   void pass_on_rest(OutputSink& output);
-  // Nothing more is passed on. A last line without an end gets one.
+  // Stops passing on. A last line without a newline gets one.
   void finish(OutputSink& output);
-  // Has the process told by SIGPIPE that nobody reads it any more.
+  // Closes the reading end, so the process gets SIGPIPE.
   void close() { read_end_.close(); }
 
   [[nodiscard]] Stream stream() const { return stream_; }
-  // -1: it is finished or closed.
+  // -1: finished or closed.
   [[nodiscard]] int descriptor() const { return read_end_.get(); }
 
  private:
-  // How many bytes were there; 0: none, or none will come.
+  // Returns the number of bytes read; 0: none have arrived, or the pipe has ended.
   std::size_t read_some(OutputSink& output);
   void add_whole_lines(OutputSink& output);
   [[nodiscard]] std::string tagged(std::string_view lines) const;
@@ -36,7 +36,7 @@ class LinePipe {
   Stream stream_;
   Descriptor read_end_;
   std::string tag_;
-  std::string unfinished_;  // the beginning of a line
+  std::string unfinished_;  // an incomplete line
 };
 
 }  // namespace run

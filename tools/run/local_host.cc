@@ -17,9 +17,9 @@ namespace run {
 namespace {
 
 constexpr std::size_t kDescriptorsOfMember = 3;
-constexpr std::size_t kDescriptorsOfOurs = 64;  // more than there are, also while a process is started
+constexpr std::size_t kDescriptorsOfOurs = 64;  // more than our own, even while a process is being started
 
-// Room for so many processes. Returns the limit as it was.
+// Raises the descriptor limit, which must suffice for `count` processes. Returns the old limits.
 rlimit make_room(std::size_t count) {
   rlimit before{};
   if (::getrlimit(RLIMIT_NOFILE, &before) != 0) tools::fail("getrlimit", errno);

@@ -1,4 +1,4 @@
-// The processes of a job that are children of this one.
+// The processes of a job that are children of this process.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@ namespace run {
 
 class LocalHost final : public Host {
  public:
-  // `has_input`: rank 0 reads what this process could read.
+  // `has_input`: rank 0 inherits this process's standard input.
   LocalHost(HostEvents& events, OutputSink& output, const Signals& signals, bool has_input)
       : events_(events), output_(output), signals_(signals), has_input_(has_input) {}
-  // Ends at once what still runs.
+  // Kills the processes that still run.
   ~LocalHost() override;
 
-  // Throws tools::Failure if not all could be started.
+  // Throws tools::Failure if some could not be started.
   void start(const Program& program, const Ranks& ranks) override;
   void send(const Ranks& ranks, const Channel::Lines& lines) override;
   void signal(std::size_t rank, int signal) override;
@@ -30,7 +30,7 @@ class LocalHost final : public Host {
   bool child_ended(pid_t pid, int wait_status) override;
 
  private:
-  // Null: it has none of that rank.
+  // Returns NULL if the host does not have this rank.
   Member* member_of(std::size_t rank);
   void hear(Member& member);
 

@@ -22,7 +22,7 @@ struct Ends {
   Descriptor ours, theirs;
 };
 
-// Both ends close when a program is executed: each process keeps what it is given, and nothing of the others'.
+// Both ends close on exec, so each process gets only its own.
 Ends ends_of(int made, const int (&ends)[2]) {
   if (made != 0) tools::fail("cannot start all processes", errno);
   const int flags = ::fcntl(ends[0], F_GETFL);
@@ -54,7 +54,7 @@ std::vector<std::string> arguments_of(const MemberProgram& program, const std::s
   return arguments;
 }
 
-// One process may read what exs-run could read; of the others each finds the end.
+// Rank 0 may inherit our input; the others read an empty file.
 bool take_input(const MemberProgram& program, std::size_t rank) {
   if (rank == 0 && program.has_input) return true;
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -74,11 +74,11 @@ void execute(const MemberProgram& program, std::size_t rank, int boot) {
   ::execv(program.path.c_str(), pointers.data());
 }
 
-// In the child, which has no other thread.
+// Runs in the child, which has no other thread.
 [[noreturn]] void become(const MemberProgram& program, std::size_t rank, const Signals& signals,
                          pid_t launcher, int boot, int out, int error) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != launcher) ::_exit(1);  // it had gone before that held
+  if (::getppid() != launcher) ::_exit(1);  // the launcher ended before the prctl()
   const bool is_ready = take_input(program, rank) && ::dup2(out, STDOUT_FILENO) >= 0 &&
                         ::dup2(error, STDERR_FILENO) >= 0 && ::fcntl(boot, F_SETFD, 0) == 0 &&
                         ::setrlimit(RLIMIT_NOFILE, &program.descriptors) == 0;

@@ -1,4 +1,4 @@
-// One process of a job that is a child of this one.
+// One process of a job that is a child of this process.
 #pragma once
 
 #include <sys/resource.h>
@@ -16,7 +16,7 @@ namespace run {
 
 struct Member {
   std::size_t rank;
-  pid_t pid;  // 0: it has ended and was waited for
+  pid_t pid;  // 0: ended, and waited for
   Channel channel;
   LinePipe out, error;
 };
@@ -24,15 +24,15 @@ struct Member {
 // How the processes of a job are started.
 struct MemberProgram {
   std::string path;
-  // The first is the program's name; in the others {rank} and {size} stand for those.
+  // The first is the program's name; in the others {rank} and {size} are replaced.
   std::vector<std::string> arguments;
   std::size_t size;
   bool is_tagged;
-  bool has_input;      // rank 0 reads what this process could read
-  rlimit descriptors;  // those that exs-run itself began with
+  bool has_input;      // rank 0 inherits this process's standard input
+  rlimit descriptors;  // the limits that exs-run itself started with
 };
 
-// Throws tools::Failure. A process that cannot become the program says so over its channel: "unexecuted ERRNO".
+// Throws tools::Failure. A process that cannot execute the program sends "unexecuted ERRNO" over its channel.
 Member start_member(const MemberProgram& program, std::size_t rank, const Signals& signals);
 
 }  // namespace run

@@ -11,7 +11,7 @@
 namespace run {
 namespace {
 
-constexpr int kLevelsMax = 5;  // of scripts whose interpreter is a script, as the kernel has it
+constexpr int kLevelsMax = 5;  // the kernel's limit for scripts whose interpreter is a script
 constexpr std::size_t kFirstLineMax = 255;
 constexpr unsigned kPartsMax = 64;
 constexpr std::size_t kLoaderBytesMax = 4096;
@@ -46,7 +46,7 @@ std::string loader_of(std::ifstream& file) {
   return {};
 }
 
-// Without the blanks around it; a carriage return is part of it, as for the kernel.
+// Strips blanks around the name; a carriage return belongs to it, as for the kernel.
 std::string script_interpreter_of(std::ifstream& file) {
   std::string line(kFirstLineMax, '\0');
   file.read(line.data(), static_cast<std::streamsize>(line.size()));
@@ -66,13 +66,13 @@ Interpreter interpreter_of(const std::string& program) {
   return {};
 }
 
-// 0: it is there.
+// Returns 0 if the file is there.
 int error_of(const std::string& path) {
   struct stat about {};
   return ::stat(path.c_str(), &about) == 0 ? 0 : errno;
 }
 
-// For a terminal.
+// Makes the path safe for a terminal.
 std::string shown(const std::string& path) {
   std::string text;
   for (const char letter : path)

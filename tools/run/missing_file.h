@@ -1,5 +1,5 @@
-// Which file is missing when the kernel says "No such file or directory" of a program: its own, its interpreter's, or that of the
-// loader which its ELF header names. The file may hold anything.
+// Finds the missing file when the kernel reports "No such file or directory" for a program: the program, its interpreter, or the loader
+// that its ELF header names. The file may hold anything.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct MissingFile {
 
 MissingFile find_missing_file(const std::string& program);
 
-// "cannot execute PROGRAM: " and the system's words for `error`, or what is missing where the program itself is there.
+// Returns "cannot execute PROGRAM: " and the system's words for `error`, or the missing file if the program itself exists.
 std::string words_of_failed_execution(const std::string& program, int error);
 
 }  // namespace run

@@ -11,8 +11,7 @@
 namespace run {
 namespace {
 
-// A pipe that is ready takes so many bytes at once. They end with a line where they can: who else writes there comes between
-// lines then.
+// A ready pipe takes this many bytes at once. The part ends with a line if possible, so other writers of the pipe come between lines.
 std::string_view next_part(std::string_view lines) {
   if (lines.size() <= PIPE_BUF) return lines;
   const std::size_t end = lines.rfind('\n', PIPE_BUF - 1);
@@ -67,7 +66,7 @@ void Output::give_up(Stream stream, int error) {
   }
   discard();
   for (Piece& piece : others) add(piece.stream, std::move(piece.lines));
-  // That its reader has gone is no news to whoever took it away.
+  // EPIPE is no news: somebody has closed the reading end.
   if (error != EPIPE) say("cannot write the output: " + std::generic_category().message(error));
 }
 

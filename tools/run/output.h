@@ -1,5 +1,5 @@
-// What is on its way to the standard output and error of exs-run. In one row, so that lines stay whole and in order where
-// both are one file.
+// Output on its way to the standard output and error of exs-run. Both share one queue, so lines stay whole and in order if both are one
+// file.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ namespace run {
 
 enum class Stream : int { kOut = 1, kError = 2 };  // the numbers of their descriptors
 
-// Where the lines of processes go.
+// The destination of the processes' lines.
 class OutputSink {
  public:
-  // Whole lines.
+  // `lines` are whole.
   virtual void add(Stream stream, std::string lines) = 0;
-  // False: whoever reads it is slow, so what would come next may wait.
+  // Returns false if the reader is slow, so further output may wait.
   [[nodiscard]] virtual bool has_room() const = 0;
-  // False: nobody reads it any more.
+  // Returns false if the stream has no reader any more.
   [[nodiscard]] virtual bool is_read(Stream stream) const = 0;
 
  protected:
@@ -28,7 +28,7 @@ class OutputSink {
 class Output final : public OutputSink {
  public:
   void add(Stream stream, std::string lines) override;
-  // "exs-run: SENTENCE", as a line of the standard error.
+  // Adds "exs-run: SENTENCE" as a line of the standard error.
   void say(const std::string& sentence);
   void discard();
 
@@ -36,9 +36,9 @@ class Output final : public OutputSink {
   [[nodiscard]] bool has_room() const override { return waiting_bytes_ < kWaitingBytesMax; }
   [[nodiscard]] bool is_read(Stream stream) const override { return !unread_.contains(stream); }
 
-  // Where write() would write. -1: nothing waits.
+  // The descriptor that write() would use. -1: nothing waits.
   [[nodiscard]] int descriptor() const;
-  // Writes a part. Does not wait if the descriptor is ready.
+  // Writes a part. Does not block if the descriptor is ready.
   void write();
 
  private:

@@ -45,14 +45,14 @@ int silence_s() {
   return *seconds;
 }
 
-// A shell there reads it.
+// Quotes the word for the remote shell.
 std::string quoted(const std::string& word) {
   std::string text = "'";
   for (const char letter : word) text += letter == '\'' ? "'\\''" : std::string(1, letter);
   return text + "'";
 }
 
-// Processes of this host need no ssh to be started.
+// The agent of this host needs no ssh.
 bool is_this_host(const std::string& name) {
   return name == "localhost";
 }
@@ -82,7 +82,7 @@ Pipe make_agent_pipe() {
                          int out) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != launcher) ::_exit(1);
-  // The terminal's signals are for exs-run, which passes them on; ssh would end with them.
+  // A new process group keeps the terminal's signals from ssh, which would end. exs-run passes them on.
   ::setpgid(0, 0);
   if (::dup2(in, STDIN_FILENO) < 0 || ::dup2(out, STDOUT_FILENO) < 0) ::_exit(kNotFound);
   signals.restore();
@@ -100,7 +100,7 @@ std::string words_of(const Ranks& ranks) {
   return text;
 }
 
-// What the processes there have of the environment here.
+// The variables that processes on other hosts get.
 bool is_passed_on(std::string_view variable) {
   const bool is_ours = variable.starts_with("EXS_") || variable.starts_with("EXM_");
   return is_ours && !variable.starts_with("EXS_RUN_") && !variable.starts_with("EXM_BOOT_FD=") &&
@@ -174,7 +174,7 @@ void RemoteHost::finish() {
   kill_at_ns_ = tools::now_ns() + kPatienceNs;
 }
 
-// Three places: what it says, what is said to it, and the input of rank 0.
+// Three descriptors: from the agent, to the agent, and the input of rank 0.
 void RemoteHost::watch(std::vector<pollfd>& watched) {
   tell_room();
   watched.push_back({agent_.channel.in(), POLLIN, 0});
@@ -257,7 +257,7 @@ void RemoteHost::lose(const std::string& why) {
   if (!is_finished_) events_.lost(*this, "host " + name_.name + " " + why);
 }
 
-// As much as rank 0 has taken, and no more before.
+// Reads one piece, after rank 0 has taken the one before.
 void RemoteHost::read_input() {
   std::array<char, kInputBytes> some;
   const ssize_t count = ::read(STDIN_FILENO, some.data(), some.size());
@@ -270,7 +270,7 @@ void RemoteHost::read_input() {
 bool RemoteHost::child_ended(pid_t pid, int /*wait_status*/) {
   if (pid != agent_.pid) return false;
   agent_.pid = 0;
-  // What it has said before is still there.
+  // The channel still has what the agent sent before.
   if (agent_.channel.is_open()) hear();
   if (agent_.channel.is_open()) lose("has gone");
   return true;

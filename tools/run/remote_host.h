@@ -1,5 +1,5 @@
-// The processes of a job on another host: an exs-run --agent there starts them and relays. It is started by ssh, or by what
-// EXS_RUN_RSH names, and ends with the connection that this makes.
+// The processes of a job on another host: an exs-run --agent there starts them and relays. It is started by ssh, or by the program that
+// EXS_RUN_RSH names. It ends with its connection to this process.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ struct HostName {
 
 class RemoteHost final : public Host {
  public:
-  // Starts the agent. `agent` is the program there. Throws tools::Failure.
+  // Starts the agent; `agent` is the program there. Throws tools::Failure.
   RemoteHost(HostEvents& events, OutputSink& output, const Signals& signals, HostName name,
              const std::string& agent);
-  // Ends at once what still runs, as far as the connection reaches.
+  // Kills the processes that still run, if the connection still stands.
   ~RemoteHost() override;
 
   void start(const Program& program, const Ranks& ranks) override;
@@ -37,14 +37,14 @@ class RemoteHost final : public Host {
 
  private:
   struct Started {
-    pid_t pid;  // of ssh; 0: it has ended and was waited for
+    pid_t pid;  // of ssh; 0: ended, and waited for
     FrameChannel channel;
   };
   static Started start_agent(const std::vector<std::string>& command, const Signals& signals);
 
   void tell_room();
   void hear();
-  // False: it means nothing.
+  // Returns false if the frame is invalid.
   bool obey(const Frame& frame);
   void lose(const std::string& why);
   void read_input();
@@ -60,7 +60,7 @@ class RemoteHost final : public Host {
   bool wants_input_ = false;
   bool has_started_ = false;
   bool is_finished_ = false;
-  std::uint64_t kill_at_ns_ = UINT64_MAX;  // when it does not end by itself
+  std::uint64_t kill_at_ns_ = UINT64_MAX;  // when to kill an agent that does not end by itself
 };
 
 }  // namespace run

@@ -9,7 +9,7 @@
 namespace run {
 
 Signals::Signals() {
-  // Who started us may have it ignored, and then nobody is told how a child ended.
+  // If our parent ignored SIGCHLD, waitpid() would lose the exit status.
   std::signal(SIGCHLD, SIG_DFL);
   sigset_t taken;
   sigemptyset(&taken);

@@ -1,4 +1,4 @@
-// Signals to exs-run, taken by descriptor: that processes have ended, and what is meant for all of the job.
+// Signals to exs-run, read from a descriptor: ends of processes, and signals for the whole job.
 #pragma once
 
 #include <csignal>
@@ -10,21 +10,21 @@ namespace run {
 
 class Signals {
  public:
-  // Holds back SIGCHLD, SIGINT and SIGTERM; and SIGPIPE, which a write tells by itself.
+  // Blocks SIGCHLD, SIGINT and SIGTERM; and SIGPIPE, because a write reports EPIPE.
   Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
   struct Arrival {
     int signal;
-    // The terminal sends its signals to all of the job itself.
+    // The terminal signals the whole job itself.
     bool is_of_terminal;
   };
   // Does not wait.
   std::optional<Arrival> take();
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
-  // For a child process before it becomes a program.
+  // Restores the mask in a child process before it executes a program.
   void restore() const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kPort = "17752";
 constexpr int kLimitMs = 1000;
 
-// "address", "address:port", "[address]:port" or an address of IPv6.
+// Splits "address", "address:port", "[address]:port" or an IPv6 address.
 void split(const std::string& text, std::string& address, std::string& port) {
   const std::size_t colon = text.rfind(':');
   const bool has_brackets = !text.empty() && text.front() == '[';
@@ -27,7 +27,7 @@ void split(const std::string& text, std::string& address, std::string& port) {
   if (has_brackets && address.size() >= 2) address = address.substr(1, address.size() - 2);
 }
 
-// errno, or 0.
+// Returns 0 or an errno value.
 int connect_in_time(int socket, const addrinfo& place) {
   if (::connect(socket, place.ai_addr, place.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;

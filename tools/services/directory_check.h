@@ -1,11 +1,11 @@
-// Whether the directory that this program is to ask can be reached: who is not found may be known there.
+// Whether the directory that this program should ask can be reached: it may know a service that was not found.
 #pragma once
 
 #include <string>
 
 namespace services {
 
-// Empty: it can, or there is none to ask.
+// Returns an empty text if it can be reached, or if none is configured.
 std::string why_no_directory();
 
 }  // namespace services

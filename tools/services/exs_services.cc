@@ -1,4 +1,4 @@
-// exs-services: which services are on this host, where and since when; whether one answers; and how busy they are.
+// exs-services lists the services of this host, where and since when they run. It also pings a service, or asks for its load.
 #include <exs/service.h>
 
 #include <algorithm>
@@ -28,12 +28,13 @@ namespace {
 
 using tools::Json;
 
-constexpr std::int64_t kHolderNs = 100'000'000;  // for who has the name of a service that did not answer
+constexpr std::int64_t kHolderNs =
+    100'000'000;  // to find the process that holds the name of a silent service
 
 struct Settings {
   std::string what;  // a name; or "ping" or "stats"
-  std::string name;  // to be asked
-  std::string cap;   // its text, or the name of a file that has it
+  std::string name;  // the service to ask
+  std::string cap;   // its text, or a file that contains it
   std::string names;
   std::string provider = "auto";
   double limit_seconds = 2;
@@ -53,7 +54,7 @@ std::int64_t limit_ns(const Settings& settings) {
 struct Service {
   std::string name;
   exs_svc_id_t id{};
-  int error = 0;    // ENOENT: nobody here is it
+  int error = 0;    // ENOENT: no process here is it
   std::string why;  // of another error
   exs_svc_place_t place{};
 };
@@ -76,7 +77,7 @@ exs_svc_id_t find(const Settings& settings, const std::string& name) {
   return id;
 }
 
-// The names of the file, each once.
+// Returns the names in the file, each once.
 std::vector<std::string> all_names(const std::string& path) {
   std::ifstream file(path);
   if (!file) tools::fail(path, errno);
@@ -91,7 +92,7 @@ std::vector<std::string> all_names(const std::string& path) {
   return names;
 }
 
-// The library's words say first which of its functions they are about.
+// The library's text begins with the function's name, which is left out.
 std::string last_sentence() {
   const std::string text = exs_svc_errtext();
   const std::size_t colon = text.find(": ");
@@ -111,7 +112,7 @@ Service look_for(const Settings& settings, const std::string& name) {
   return locate(name, find(settings, name), limit_ns(settings));
 }
 
-// In UTC, as ISO 8601 has it.
+// Formats in UTC, as ISO 8601.
 std::string date_of(std::int64_t ms) {
   const auto seconds = static_cast<std::time_t>(ms / 1000);
   std::tm parts{};
@@ -159,7 +160,7 @@ Json json_of(const Service& service) {
   return out;
 }
 
-// A service of the file may be elsewhere; one that was asked for is to be here.
+// A service of the file may be elsewhere, but one given by name should be here.
 int list(const Settings& settings) {
   const bool is_one = !settings.what.empty();
   const std::vector<std::string> names =
@@ -183,7 +184,7 @@ int list(const Settings& settings) {
 
 // ---------------------------------------------------------------- whether one answers, and how busy it is
 
-// Nothing: none is given, or it is of another service.
+// Returns nothing if no capability is given, or if it belongs to another service.
 std::optional<exs_svc_cap_t> cap_of(const Settings& settings, const exs_svc_id_t& id) {
   if (settings.cap.empty()) return {};
   std::string text = settings.cap;
@@ -203,7 +204,7 @@ struct Answer {
   exs_svc_stats_t stats{};
 };
 
-// The event of a question that has an end.
+// Returns the event that answers the question.
 Answer ask(const Settings& settings, const exs_svc_id_t& id, int (*question)(exs_svc_peer_t*)) {
   exs_svc_node_options_t options{};
   options.struct_bytes = sizeof options;
@@ -225,7 +226,7 @@ Answer ask(const Settings& settings, const exs_svc_id_t& id, int (*question)(exs
   return answer;
 }
 
-// A process may have the name of a service that does not answer, and whoever knows better may be out of reach.
+// If a process of this host has the name of the silent service, it is here. Otherwise it is elsewhere, and only its host knows more.
 std::string words_of_silence(const exs_svc_id_t& id) {
   const Service here = locate("", id, kHolderNs);
   if (here.error == 0) return "it is there, and its program does not answer";

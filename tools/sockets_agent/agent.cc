@@ -35,7 +35,7 @@ constexpr std::size_t kCardsMax = 1024;
 constexpr std::uint64_t kClientNs = 2'000'000'000;
 constexpr std::uint64_t kCardNs = 5'000'000'000;
 constexpr std::uint64_t kTickNs = 250'000'000;
-// In which a client has to ask where others want its place: 5,120 a second may come that never do.
+// The time to ask if others need the place: silent clients may arrive at 5,120 a second.
 constexpr std::uint64_t kUndisturbedNs = 100'000'000;
 constexpr std::uint64_t kRestNs = 100'000'000;
 
@@ -74,7 +74,7 @@ Descriptor make_socket(int family, int type, const char* what) {
   return made;
 }
 
-// Whoever has put something into a socket says how long its last close takes: nobody waits for that. Memory closes at once.
+// Closing a socket may take as long as its owner has set, so another thread does it. Memory closes at once.
 void close_elsewhere(std::vector<Descriptor> closed) {
   std::erase_if(closed, [](const Descriptor& one) { return ::fcntl(one.number(), F_GET_SEALS) >= 0; });
   const linger off{};
@@ -82,9 +82,10 @@ void close_elsewhere(std::vector<Descriptor> closed) {
   if (!closed.empty()) exs::destroy_elsewhere(std::move(closed));
 }
 
-// The message of a called end brings a descriptor that nobody here needs.
+// A message of a called end carries a descriptor that is not needed here.
 void drop_message(int guest) {
-  constexpr std::size_t kPassedMax = 253;  // by one message; what finds no room the kernel closes here
+  constexpr std::size_t kPassedMax =
+      253;  // the limit of one message; the kernel closes those without room here
   char bytes[64];
   iovec part{bytes, sizeof bytes};
   alignas(cmsghdr) char room[CMSG_SPACE(kPassedMax * sizeof(int))];
@@ -141,7 +142,7 @@ Agent::Agent(const std::string& address, std::uint16_t port, bool is_verbose) : 
         "agent, or somebody who wants none here; serving all the same, and taking the name when it is free");
 }
 
-// Programs look for the name, whoever has it.
+// Programs look for this name, whichever process has it.
 void Agent::announce() {
   if (is_announced_) return;
   sockaddr_un own{};
@@ -197,7 +198,7 @@ void Agent::take_clients() {
   while (make_room() && take_client()) continue;
 }
 
-// False: there is no other for now.
+// Returns false if no other client is waiting.
 bool Agent::take_client() {
   sockaddr_in6 name{};
   socklen_t length = sizeof name;
@@ -223,7 +224,7 @@ bool Agent::drop_silent() {
     rest_until(had_time_ns);
     return false;
   }
-  // It may have asked since.
+  // The request may have arrived since.
   static_cast<void>(serve(clients_.front()));
   clients_.pop_front();
   return true;
@@ -247,7 +248,7 @@ bool Agent::serve(Client& client) {
 
 Agent::Verdict Agent::place_card(const Client& client) {
   const Request& request = client.request;
-  // Of what another host says of a connection, its own end is believed.
+  // The connection's own end here is the authority on what another host says about it.
   if (request.magic != kRequestMagic ||
       std::memcmp(request.caller.address, client.from.address, sizeof client.from.address) != 0) {
     say("refused", request);
@@ -274,7 +275,7 @@ Agent::Verdict Agent::place_card(const Client& client) {
   return Verdict::kPlaced;
 }
 
-// With what lies in its sockets unread, and in those of guests who were not let in.
+// Closes the card's sockets with unread data, and those of guests in its backlog.
 void Agent::end(Card& card) {
   std::vector<Descriptor> left;
   left.push_back(std::move(card.socket));
@@ -286,16 +287,16 @@ bool Agent::serve(Card& card) {
   if (now_ns_ >= card.end_ns) return false;
   if (!card.guest.valid()) {
     card.guest = Descriptor(::accept4(card.socket.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!card.guest.valid()) return errno == EAGAIN;  // without a descriptor for it, it goes by TCP
+    if (!card.guest.valid()) return errno == EAGAIN;  // without a descriptor, the connection stays on TCP
     ucred credentials{};
     socklen_t length = sizeof credentials;
-    // The token is for who has the connection.
+    // Only the owner of the connection may get the token.
     if (::getsockopt(card.guest.number(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
         (credentials.uid != card.owner && credentials.uid != 0))
       return false;
     ::send(card.guest.number(), &card.invitation, sizeof card.invitation, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
-  // Until the called end has read it and gone: what is unread here when we close would end its socket with an error.
+  // Keeps the guest until the called end has read the invitation and closed. Unread data here would end its socket with an error.
   char byte;
   const ssize_t left = ::recv(card.guest.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   if (left > 0) drop_message(card.guest.number());

@@ -1,11 +1,12 @@
-// Brings the ends of connections between hosts together: a calling end asks by TCP, and finds the called one by the card that is left for it
-// here. No byte of a connection passes through. Thread: one.
+// Brings the ends of connections between hosts together: the calling end asks by TCP, and the called end finds a card that is left for it
+// here. No byte of a connection passes through the agent. Thread: one.
 //
 // Design notes
-//  1. Who connects and does not ask has one of kClientsMax places. Where those or descriptors are short, who has been silent for longest makes room,
-//     as soon as he has had a moment. Who finds none waits in the kernel.
-//  2. Only what poll() names, or what is over, is looked at: a turn costs one call to the kernel, however many are silent.
-//  3. Without memory for a turn the agent rests for a moment; what it has stays as it is.
+//  1. A silent client has one of kClientsMax places. If those or descriptors run short, the longest silent one makes room once it has had
+//     a moment. Clients without a place wait in the kernel.
+//  2. Only descriptors that poll() reports, and entries past their limit, are handled: a turn costs one system call, however many are
+//     silent.
+//  3. If memory runs out in a turn, the agent rests for a moment, and its state stays as it is.
 #pragma once
 
 #include <poll.h>
@@ -39,16 +40,16 @@ class Descriptor {
 
 class Agent {
  public:
-  // Listens at `address`, of IPv4; empty: at all of both families. Port 0: a free one.
+  // Listens at `address`, of IPv4; empty: at all addresses of both families. Port 0: a free one.
   Agent(const std::string& address, std::uint16_t port, bool is_verbose);
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  // Until the process ends.
+  // Runs until the process ends.
   [[noreturn]] void run();
 
  private:
   using Request = exs::sockets::between::Request;
   using Verdict = exs::sockets::between::Verdict;
-  // Somebody who asks.
+  // A connection that asks for a card.
   struct Client {
     Descriptor socket;
     exs::sockets::between::Place16 from;
@@ -56,7 +57,7 @@ class Agent {
     Request request{};
     std::size_t bytes = 0;
   };
-  // What lies here for a called end.
+  // An invitation that waits for a called end.
   struct Card {
     Descriptor socket;
     Descriptor guest;
@@ -71,13 +72,13 @@ class Agent {
   void wait();
   void take_clients();
   bool take_client();
-  // For one more who is silent. False: not yet.
+  // Makes room for one more silent client. Returns false if there is none yet.
   bool make_room();
-  // Who has been silent for longest leaves. False: nobody has had his time.
+  // Drops the longest silent client. Returns false if even that one has not had its time.
   bool drop_silent();
   void rest_until(std::uint64_t time_ns);
   static void end(Card& card);
-  // False: it has been served.
+  // Returns false if the client or card is done.
   bool serve(Client& client);
   bool serve(Card& card);
   Verdict place_card(const Client& client);
@@ -92,7 +93,7 @@ class Agent {
   std::list<Card> cards_;
   std::vector<pollfd> polled_;    // the listener, then clients and cards in their order
   std::uint64_t now_ns_ = 0;      // of this turn
-  std::uint64_t accepts_ns_ = 0;  // not before; 0: it does
+  std::uint64_t accepts_ns_ = 0;  // when to accept again; 0: now
 };
 
 }  // namespace agent

@@ -1,4 +1,4 @@
-// TCP connections of this host, as the kernel tells of them. Thread: any.
+// TCP connections of this host, as the kernel lists them. Thread: any.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@ namespace agent {
 
 using exs::sockets::between::Place16;
 
-// The user whose socket has these addresses, of a connection; none: there is no such connection.
+// Returns the user that owns the connection's socket with these addresses, or nothing if there is none.
 std::optional<uid_t> owner_of(const Place16& own, const Place16& peer);
 
 }  // namespace agent

@@ -21,7 +21,7 @@ using tools::fail;
 
 constexpr std::uint32_t kWarmupSamples = 100;
 
-// How many turns were taken, in a cache line of its own.
+// The number of turns, in a cache line of its own.
 struct alignas(64) Word {
   std::atomic<std::uint32_t> turns;
 };
@@ -32,7 +32,7 @@ Word& shared_word() {
   return *new (page) Word{};
 }
 
-// One end of each way to hand over: give() lets the other end go on, take() waits until it has given.
+// One end of each way to hand over: give() lets the other end continue, take() waits for its give().
 class Line {
  public:
   static constexpr std::uint32_t kRoundsInSample = 256;

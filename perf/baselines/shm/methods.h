@@ -1,4 +1,4 @@
-// What memory and kernel do between two processes of one machine, without exs.
+// Operations between two processes of one machine by memory and kernel alone, without exs.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@ enum class Mode : std::uint8_t { line, futex, eventfd, read, copy };
 
 struct Settings {
   std::uint64_t size_bytes = 0;  // read, copy
-  std::uint32_t buffers = 1;     // read, copy: walked one after the other
+  std::uint32_t buffers = 1;     // read, copy: used one after the other
   std::uint64_t time_ns = 0;
   bool pin = true;
 };
 
-// A sample is `operations` of them, one after the other: single ones may be as short as the clock is coarse.
+// A sample is `operations` operations in a row, because a single one may be shorter than the clock's resolution.
 struct Samples {
   tools::Histogram times;
   std::uint32_t operations = 1;
   bool pinned = false;
 };
 
-// Round trips: a word in a cache line that both look at; the same with a futex to sleep on; two eventfds.
+// Round trips by a word in a shared cache line, by a futex, or by two eventfds.
 Samples hand_over(Mode mode, const Settings& settings);
-// process_vm_readv from a process that sleeps.
+// process_vm_readv() from a sleeping process.
 Samples read_memory(const Settings& settings);
-// memcpy from one memfd's mapping to another's.
+// memcpy() from one memfd's mapping to another's.
 Samples copy_memory(const Settings& settings);
 
 }  // namespace shm_baseline

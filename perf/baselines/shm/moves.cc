@@ -1,4 +1,4 @@
-// Moves of bytes that lie in the memory of another process, or in pages shared with it.
+// Moves of bytes from the memory of another process, or between shared pages.
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ using tools::fail;
 constexpr std::uint64_t kWarmupMoves = 64;
 constexpr std::uint64_t kSampleMinBytes = std::uint64_t{256} << 10U;  // of copies: some 2 us
 
-// `count` buffers of one size, every page there, in pages of the process or in a memfd.
+// `count` buffers of one size, in touched pages of the process or in a memfd.
 class Buffers {
  public:
   Buffers(std::uint64_t size_bytes, std::uint32_t count, bool in_memfd)
@@ -72,7 +72,7 @@ void measure(Samples& out, const Settings& settings, const Move& move) {
 
 Samples read_memory(const Settings& settings) {
   const std::uint64_t size_bytes = settings.size_bytes;
-  // Mapped before the fork, so both know where; written by the child, so its pages are its own.
+  // Mapped before the fork, so both know the address; written by the child, so the pages are its own.
   const Buffers theirs(size_bytes, settings.buffers, false);
   int ready[2];
   if (pipe(ready) != 0) fail("pipe", errno);
@@ -111,7 +111,7 @@ Samples copy_memory(const Settings& settings) {
   const Buffers into(settings.size_bytes, settings.buffers, true);
   measure(out, settings, [&](std::uint64_t n) {
     std::memcpy(into.at(n), from.at(n), settings.size_bytes);
-    asm volatile("" : : "r"(into.at(n)) : "memory");  // the copy is wanted
+    asm volatile("" : : "r"(into.at(n)) : "memory");  // keeps the compiler from dropping the copy
   });
   return out;
 }

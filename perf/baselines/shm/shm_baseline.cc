@@ -1,5 +1,5 @@
-// shm-baseline: what processes of one machine can do without exs: hand a cache line over, wake each other,
-// read each other's memory, copy. The bounds of the shm provider stand beside these figures.
+// shm-baseline: hand-overs of a cache line, wake-ups, reads of another process's memory, and copies on one machine without exs. The
+// figures bound those of the shm provider.
 #include <exs/exs.h>
 
 #include <array>
@@ -52,7 +52,7 @@ Samples measure(Mode mode, const Settings& settings) {
   }
 }
 
-// Of one operation, to a tenth of a nanosecond.
+// The time of one operation, to a tenth of a nanosecond.
 double us_of(double sample_ns, const Samples& samples) {
   return std::round(sample_ns / samples.operations * 10) / 10'000;
 }
@@ -61,7 +61,7 @@ perf::Times times_of(const Samples& samples) {
   return perf::times_of(samples.times, [&](double ns) { return us_of(ns, samples); });
 }
 
-// At the median time.
+// The rate at the median time.
 double bytes_per_second(const Samples& samples, std::uint64_t size_bytes) {
   const auto median_ns = static_cast<double>(samples.times.percentile_ns(0.5));
   return static_cast<double>(size_bytes) * samples.operations / median_ns *

@@ -1,5 +1,4 @@
-// tcp-baseline: what plain TCP between two processes does on this machine, measured like exs-blast and
-// exs-ping, so that their figures have something to stand beside.
+// tcp-baseline: plain TCP between two processes of this machine, measured like exs-blast and exs-ping, for comparison.
 #include <arpa/inet.h>
 #include <exs/exs.h>
 #include <netinet/in.h>
@@ -34,8 +33,7 @@ struct Settings {
   std::string address = "127.0.0.1";
 };
 
-// What the receiving end tells at the end, over the same connection: both ends are this program on this
-// machine.
+// The receiving end's report, over the same connection: both ends are this program on this machine.
 struct PeerUsage {
   std::uint64_t bytes = 0;
   std::uint64_t cpu_ns = 0;
@@ -64,7 +62,7 @@ class Stream {
     }
   }
 
-  // What is there, at least one byte; 0: the peer has ended.
+  // Reads at least one byte; 0: the peer has ended.
   std::size_t read_some(void* into, std::size_t length) const {
     for (;;) {
       const ssize_t done = recv(descriptor_, into, length, flags_);
@@ -73,7 +71,7 @@ class Stream {
     }
   }
 
-  // False: the peer has ended.
+  // Returns false if the peer has ended.
   bool read_all(void* into, std::size_t length) const {
     auto* at = static_cast<char*>(into);
     while (length > 0) {
@@ -127,8 +125,7 @@ void tell(const Stream& stream, PeerUsage usage, const tools::Stopwatch& watch) 
 }
 
 void receive_blast(const Stream& stream, const Settings& settings) {
-  // With --nagle bytes count, and a reader takes what is there; without, each read is a message's, as it used
-  // to be.
+  // With --nagle only bytes count, so a read takes what has arrived. Otherwise each read is at most one message.
   constexpr std::size_t kNagleReadBytes = 64 * 1024;
   const std::size_t read_bytes = std::max(settings.job.size_bytes, settings.nagle ? kNagleReadBytes : 0);
   std::vector<char> memory(read_bytes * settings.buffers);
@@ -136,7 +133,7 @@ void receive_blast(const Stream& stream, const Settings& settings) {
   PeerUsage usage;
   usage.bytes = stream.read_some(memory.data(), read_bytes);
   watch.start();
-  // One buffer takes whatever is there from its start; of several each is filled before the next one.
+  // A single buffer is filled from its start by each read. Several are filled one after the other.
   for (std::size_t got = usage.bytes; got > 0; usage.bytes += got) {
     const std::size_t at = settings.buffers == 1 ? 0 : usage.bytes % memory.size();
     got = stream.read_some(memory.data() + at, std::min(read_bytes, memory.size() - at));

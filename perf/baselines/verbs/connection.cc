@@ -18,9 +18,9 @@ using tools::fail;
 
 constexpr int kResolveLimitMs = 5000;
 constexpr unsigned kAcknowledgeEvery = 1024;
-constexpr int kReadsMax = 16;  // READs under way, where the device has as many
+constexpr int kReadsMax = 16;  // pending READs, if the device allows that many
 constexpr std::uint8_t kRetriesMax = 7;
-// siw tells live queue pairs apart by a hash of their size, badly when they are small.
+// siw tells live queue pairs apart by a hash of their size, which works badly for small ones.
 constexpr std::uint32_t kRequestsMin = 64;
 
 struct Address {
@@ -56,7 +56,7 @@ Owned<rdma_cm_id> make_id(rdma_event_channel* events) {
   return Owned<rdma_cm_id>(id);
 }
 
-// Waits for this one event of connection management. Returns the id that it names.
+// Waits for this event of connection management. Returns the event's id.
 rdma_cm_id* expect(rdma_event_channel* events, rdma_cm_event_type wanted) {
   rdma_cm_event* event = nullptr;
   if (rdma_get_cm_event(events, &event) != 0) fail("rdma_get_cm_event", errno);
@@ -100,7 +100,7 @@ std::size_t Completions::wait(std::span<ibv_wc> out) {
   }
 }
 
-// Arms the queue first; what came before that is found by the look in between.
+// The first call arms the queue, and the caller polls again: that finds completions from before.
 void Completions::sleep() {
   if (!armed_) {
     const int error = ibv_req_notify_cq(queue_.get(), 0);
@@ -121,7 +121,7 @@ void Connection::Pages::operator()(std::byte* pages) const {
   munmap(pages, length);
 }
 
-// The right to write is what an iWARP device asks of memory that READs arrive in.
+// iWARP devices require remote write access for memory that READs arrive in.
 Connection::Connection(Owned<rdma_event_channel> events, Owned<rdma_cm_id> id, const Needs& needs)
     : events_(std::move(events)),
       id_(std::move(id)),

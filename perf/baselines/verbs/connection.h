@@ -1,5 +1,4 @@
-// A connected queue pair with its memory and completion queues. Each call throws tools::Failure with what was
-// tried.
+// A connected queue pair with its memory and completion queues. On failure a call throws tools::Failure with the step that failed.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -23,7 +22,7 @@ struct Deleter {
 template <typename Object>
 using Owned = std::unique_ptr<Object, Deleter>;
 
-// A completion queue, and a channel to sleep on until it has something.
+// A completion queue, with a channel to sleep on while it is empty.
 class Completions {
  public:
   Completions(ibv_context* device, int depth, bool busy);
@@ -31,7 +30,7 @@ class Completions {
   Completions(const Completions&) = delete;
   Completions& operator=(const Completions&) = delete;
 
-  // At least one, all of them good.
+  // Returns at least one completion, all of them successful.
   std::size_t wait(std::span<ibv_wc> out);
   [[nodiscard]] ibv_cq* queue() const { return queue_.get(); }
 
@@ -44,12 +43,12 @@ class Completions {
   bool armed_ = false;
 };
 
-// What a connection is made for.
+// The requirements of a connection.
 struct Needs {
   std::size_t memory_bytes = 0;
   std::uint32_t sends = 1;  // work requests
   std::uint32_t receives = 1;
-  std::uint32_t inline_bytes = 0;  // none if the device does not have as many
+  std::uint32_t inline_bytes = 0;  // 0 if the device does not allow that many
   bool busy = false;
 };
 
@@ -61,7 +60,7 @@ class Connection {
 
   void post_receive(std::uint64_t at, std::uint32_t length);
   void post_send(std::uint64_t at, std::uint32_t length, bool signaled);
-  // From the peer's memory, of the same layout as this one's.
+  // Reads the peer's memory, which has the same layout as this end's.
   void post_read(std::uint64_t at, std::uint32_t length, std::uint64_t peer_address, std::uint32_t peer_key);
 
   [[nodiscard]] Completions& sent() { return sent_; }
@@ -74,7 +73,7 @@ class Connection {
  private:
   friend class Listener;
   friend std::unique_ptr<Connection> connect(const std::string&, std::uint16_t, const Needs&);
-  // `events` may be null: those of another's channel tell of this id.
+  // `events` may be NULL: then another connection's channel reports the events of this id.
   Connection(Owned<rdma_event_channel> events, Owned<rdma_cm_id> id, const Needs& needs);
   void make_queue_pair(const Needs& needs);
   void post(ibv_send_wr& request, std::uint64_t at, std::uint32_t length);
@@ -100,7 +99,7 @@ class Listener {
  public:
   explicit Listener(const std::string& address);
   [[nodiscard]] std::uint16_t port() const;
-  // Waits for a peer. `prepare` is called before the peer may send: it posts receives.
+  // Waits for a peer. `prepare` posts receives; it is called before the peer may send.
   template <typename Prepare>
   std::unique_ptr<Connection> accept(const Needs& needs, Prepare prepare) {
     auto connection = take(needs);

@@ -1,4 +1,4 @@
-// What an RDMA device does between two processes of one machine, with libibverbs and librdmacm alone.
+// Operations of an RDMA device between two processes of one machine, with libibverbs and librdmacm alone.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace verbs_baseline {
 enum class Mode : std::uint8_t { ping, read };
 
 struct Settings {
-  std::string address;  // that the device carries
+  std::string address;  // an address of the device
   std::uint64_t size_bytes = 0;
   std::uint32_t depth = 1;  // of reads
   std::uint64_t time_ns = 0;
@@ -26,12 +26,12 @@ struct Result {
   std::uint64_t operations = 0;
   std::uint64_t wall_ns = 0;
   std::optional<tools::Histogram> round_trips;
-  bool is_inline = false;  // sends carried their bytes in the work request
+  bool is_inline = false;  // the sends' work requests contained their bytes
 };
 
-// SENDs there and back, one under way.
+// SENDs there and back, one at a time.
 Result ping(const Settings& settings);
-// RDMA READs by one end, `depth` under way; the other end sleeps.
+// RDMA READs by one end, `depth` pending; the other end sleeps.
 Result read(const Settings& settings);
 
 }  // namespace verbs_baseline

@@ -1,5 +1,4 @@
-// SEND and RECV there and back. What a round trip costs each end: one send, which nobody hears of, one
-// receive, and one event to sleep on.
+// SEND and RECV there and back. A round trip costs each end one send without a completion, one receive, and one event to sleep on.
 #include "perf/baselines/verbs/connection.h"
 #include "perf/baselines/verbs/methods.h"
 #include "perf/baselines/verbs/process_pair.h"
@@ -9,12 +8,12 @@ namespace verbs_baseline {
 namespace {
 
 constexpr std::uint32_t kSends = 128;
-constexpr std::uint64_t kSignalEvery = 32;  // which frees the places of those before
+constexpr std::uint64_t kSignalEvery = 32;  // its completion frees the earlier ones too
 constexpr std::uint64_t kReceives = 8;
 constexpr std::uint32_t kInlineMaxBytes = 256;
 constexpr std::uint64_t kWarmupMessages = 100;
 
-// Memory: what is sent, then a place for each receive.
+// The memory holds the message to send, then a place for each receive.
 class Player {
  public:
   Player(Connection& connection, std::uint64_t size_bytes)
@@ -27,11 +26,11 @@ class Player {
   void give() {
     const bool signaled = ++given_ % kSignalEvery == 0;
     connection_.post_send(0, length(), signaled);
-    // It left long ago.
+    // The send before has completed long ago.
     if (signaled && given_ > kSignalEvery) connection_.sent().wait({&completion_, 1});
   }
 
-  // Waits for a message. The place it arrived in is good for another one.
+  // Waits for a message, and posts its place again.
   void take() {
     connection_.received().wait({&completion_, 1});
     if (completion_.byte_len != size_bytes_) throw tools::Failure("a message of another length came");

@@ -8,7 +8,7 @@ namespace verbs_baseline {
 
 namespace {
 
-// Without SA_RESTART the signal ends whatever call sleeps.
+// Without SA_RESTART, the signal interrupts any call that sleeps.
 void note_ends_of_children(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
@@ -27,7 +27,8 @@ ProcessPair::ProcessPair(const Settings& settings, const std::function<void(cons
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) tools::fail("socketpair", errno);
   child_ = std::make_unique<tools::ChildProcess>([&] {
     close(ends[0]);
-    // Open until the process ends: it has said what is wrong before the other end, which ends it, sees it go.
+    // Stays open until the process ends, after the process has printed its error. So the other end, which ends this one, sees the end
+    // later.
     static const Line line(ends[1]);
     if (settings.pin) tools::pin_to_core(1);
     body(line);

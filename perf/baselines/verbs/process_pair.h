@@ -1,4 +1,4 @@
-// The two processes, and what they tell each other beside the RDMA connection.
+// The two processes, and their messages beside the RDMA connection.
 #pragma once
 
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 
 namespace verbs_baseline {
 
-// One end of a pair of local sockets: plain values, whole.
+// One end of a socket pair that carries whole plain values.
 class Line {
  public:
   explicit Line(int descriptor) : descriptor_(descriptor) {}
@@ -28,7 +28,7 @@ class Line {
     if (send(descriptor_, &value, sizeof value, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof value))
       tools::fail("cannot tell the other end", errno);
   }
-  // Throws Exit: the other end has gone, and has said why.
+  // Throws Exit if the other end has gone; it has printed the reason.
   template <typename Value>
   Value hear() const {
     Value value{};
@@ -41,8 +41,8 @@ class Line {
   const int descriptor_;
 };
 
-// Starts `body` in a process of its own, pinned to the second core; this one goes to the first. Until its end
-// a child that ends before is an error here, even in a call that sleeps.
+// Starts `body` in a process of its own, pinned to the second core; this process goes to the first. A child that ends before this object
+// is an error here, even in a call that sleeps.
 class ProcessPair {
  public:
   ProcessPair(const Settings& settings, const std::function<void(const Line&)>& body);
@@ -51,7 +51,7 @@ class ProcessPair {
   ProcessPair& operator=(const ProcessPair&) = delete;
 
   [[nodiscard]] const Line& line() const { return *line_; }
-  // Before the connection goes, whose end the child would take for a fault.
+  // Call before the connection ends: the child would report that as a fault.
   void end() { child_.reset(); }
   [[nodiscard]] bool pinned() const { return pinned_; }
 

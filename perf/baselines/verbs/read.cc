@@ -1,4 +1,4 @@
-// RDMA READs, several under way, each into the next of as many buffers. The end that is read sleeps.
+// RDMA READs, several pending, each into the next of as many buffers. The end that is read sleeps.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,7 +14,7 @@ namespace {
 constexpr int kContent = 0xa5;
 constexpr std::size_t kBatch = 16;  // completions taken at a time
 
-// Where the peer's buffers are.
+// The location of the peer's buffers.
 struct Source {
   std::uint64_t address;
   std::uint32_t key;
@@ -40,7 +40,7 @@ class Reader {
   Reader(Connection& connection, Source source, const Settings& settings)
       : connection_(connection), source_(source), settings_(settings) {}
 
-  // Keeps all buffers busy until the time is over, then waits for the last of them.
+  // Keeps all buffers busy until the time is over, then waits for the last READs.
   void read_until(std::uint64_t end_ns) {
     std::uint64_t posted = done_;
     while (tools::now_ns() < end_ns || done_ < posted) {

@@ -1,5 +1,5 @@
-// verbs-baseline: what an RDMA device does between two processes of one machine without exs: SENDs there and
-// back, and READs. The bounds of the verbs provider stand beside these figures.
+// verbs-baseline: SENDs there and back, and READs, by an RDMA device between two processes of one machine without exs. The figures bound
+// those of the verbs provider.
 #include <arpa/inet.h>
 #include <exs/exs.h>
 
@@ -40,7 +40,7 @@ constexpr std::array kModes{
 
 struct Command {
   Settings settings;
-  std::string size;  // empty: the mode's own
+  std::string size;  // empty: the mode's default
   std::vector<ModeTraits> modes;
   bool json = false;
 };

@@ -1,3 +1,4 @@
+// The clock of the loads, in seconds.
 #pragma once
 
 #include <ctime>

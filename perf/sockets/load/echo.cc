@@ -1,3 +1,4 @@
+// The load echo: one message there and back.
 #include <cstdio>
 #include <vector>
 

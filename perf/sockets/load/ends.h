@@ -6,7 +6,7 @@
 
 namespace sockets_load {
 
-// Ends the program with a line if not.
+// Ends the program with a line if `holds` is false.
 void check(bool holds, const char* what);
 
 class Socket {
@@ -20,12 +20,12 @@ class Socket {
 
   int number() const { return descriptor_; }
   Socket accept_one() const;
-  // Small sends leave at once instead of being combined (Nagle). Means nothing to a Unix socket.
+  // Small sends leave at once instead of being combined (Nagle). This has no effect on a Unix socket.
   void send_at_once() const;
   void send_all(const char* from, std::size_t length_bytes) const;
-  // What is there, at least a byte; 0: the peer has ended.
+  // Receives at least one byte; 0: the peer has ended.
   std::size_t receive_some(char* into, std::size_t length_bytes) const;
-  // False: the peer has ended.
+  // Returns false if the peer has ended.
   bool receive_all(char* into, std::size_t length_bytes) const;
   void end_sending() const;
 
@@ -33,10 +33,10 @@ class Socket {
   int descriptor_;
 };
 
-// `where` is tcp, of loopback with a port that the kernel chooses, or unix:PATH. `told` is what connect_to takes.
+// `where` is tcp, for loopback with a port of the kernel's choice, or unix:PATH. `told` is set to the argument for connect_to().
 Socket listen_at(const std::string& where, std::string& told);
 
-// tcp:PORT or unix:PATH.
+// Takes tcp:PORT or unix:PATH.
 Socket connect_to(const std::string& where);
 
 }  // namespace sockets_load

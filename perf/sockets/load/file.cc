@@ -1,3 +1,4 @@
+// The load file: calls on a file.
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +10,7 @@
 
 namespace sockets_load {
 
-// The shortest calls there are, reads at the end of a file and writes of nothing. What a few instructions add shows in the fastest
-// batch only.
+// The shortest calls: reads at the end of a file, and empty writes. The cost of a few instructions shows only in the fastest batch.
 void file(const Job& job) {
   constexpr int kBatch = 2'000;
   std::FILE* const made = std::tmpfile();

@@ -1,5 +1,5 @@
-// sockets-load: small loads on sockets, for perf/sockets/run. It makes plain calls and knows nothing of exs; what is loaded into
-// it, and which sockets it uses, is its user's choice.
+// sockets-load: small loads on sockets, for perf/sockets/run. It makes plain calls and knows nothing of exs; its user chooses the
+// preloaded library and the sockets.
 #include <getopt.h>
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// The load requests: a connection for each request.
 #include <cstdio>
 #include <vector>
 

@@ -1,3 +1,4 @@
+// The servers of the loads.
 #include <cstdio>
 #include <vector>
 
@@ -7,7 +8,7 @@
 namespace sockets_load {
 namespace {
 
-// A message is sent back when all of it has come.
+// Sends a message back when all of it has arrived.
 void serve_echo(const Socket& peer, std::vector<char>& message) {
   while (peer.receive_all(message.data(), message.size())) peer.send_all(message.data(), message.size());
 }

@@ -1,3 +1,4 @@
+// The load start: starts of a program that does nothing.
 #include <spawn.h>
 #include <sys/wait.h>
 

@@ -1,3 +1,4 @@
+// The load stream: messages one way, and an answer after the last one.
 #include <cstdio>
 #include <vector>
 
