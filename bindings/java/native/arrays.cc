@@ -1,4 +1,4 @@
-// By regions, never by critical sections: those would keep the collector from its work while a message is under way.
+// Copies arrays by regions. Critical sections would block the collector while a message is under way.
 #include <exs_Native.h>
 
 #include "bindings/java/native/arrays.h"

@@ -1,4 +1,4 @@
-// Elements of Java's arrays, copied from and to memory. The kinds are those of Elements.java. Thread: any.
+// Copies elements of Java's arrays from and to memory. The kinds are those of Elements.java. Thread: any.
 #pragma once
 
 #include <jni.h>
@@ -15,7 +15,7 @@ struct Elements {
 
   [[nodiscard]] std::size_t bytes() const noexcept;
   void copy_to(JNIEnv* env, void* memory) const;
-  // `present` bytes at most: whole elements alone.
+  // Copies at most `present` bytes, in whole elements.
   void copy_from(JNIEnv* env, const void* memory, std::size_t present) const;
 };
 

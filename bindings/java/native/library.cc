@@ -11,7 +11,7 @@ using namespace exs_java;
 
 namespace {
 
-// The messages of the library are UTF-8 of ASCII characters, names of hosts perhaps not: Java takes no other bytes from here.
+// The library's texts are ASCII, but names of hosts may not be; Java accepts only ASCII here.
 jstring text_of(JNIEnv* env, std::string text) {
   for (char& letter : text) {
     if (static_cast<unsigned char>(letter) >= 0x80) letter = '?';

@@ -25,7 +25,7 @@ std::vector<const char*> strings_in(const std::vector<char>& bytes) {
   return strings;
 }
 
-// Of a blocking call that has started its request, which is 0 if it has ended with its call.
+// Waits in a blocking call for the request that it has started. `request` is 0 if it ended with its call.
 jint await_first(exm_ep_t ep, int started, jlong slice_ns, Outcome& out) {
   if (started < 0) return -errno;
   if (out.request == 0) return kDone;
@@ -33,7 +33,7 @@ jint await_first(exm_ep_t ep, int started, jlong slice_ns, Outcome& out) {
   return out.request != 0 ? kPending : -errno;
 }
 
-// Where nothing has been told yet.
+// Returns the thread's outcome, with no error and no request.
 Outcome& fresh(jlong out) {
   auto& outcome = *pointer<Outcome>(out);
   outcome.status.error = 0;

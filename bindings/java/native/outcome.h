@@ -1,4 +1,4 @@
-// What a call tells besides its result: 64 bytes of the thread that calls (CallFrame.java), and what all calls share. Thread: any.
+// The results of a call besides its return value: 64 bytes of the calling thread (CallFrame.java), and helpers of all calls. Thread: any.
 #pragma once
 
 #include <exs/exs.h>
@@ -20,7 +20,7 @@ struct Outcome {
 };
 static_assert(sizeof(Outcome) == 64 && offsetof(Outcome, request) == 32 && offsetof(Outcome, index) == 48);
 
-// What a call that waits returns (Native.java).
+// The return values of a call that waits (Native.java).
 inline constexpr jint kPending = 0;
 inline constexpr jint kDone = 1;
 
@@ -37,12 +37,12 @@ inline char* address_of(JNIEnv* env, jobject buffer, jint at) {
   return static_cast<char*>(env->GetDirectBufferAddress(buffer)) + at;
 }
 
-// Minus errno where a call has failed.
+// Returns a negative errno value if the call has failed.
 inline jint result(int outcome) noexcept {
   return outcome < 0 ? -errno : outcome;
 }
 
-// The same of one that waits for a slice of time.
+// Returns kDone, kPending at the end of the slice, or a negative errno value.
 inline jint happened(int outcome) noexcept {
   if (outcome >= 0) return kDone;
   return errno == ETIMEDOUT || errno == EINTR ? kPending : -errno;

@@ -17,7 +17,7 @@ using namespace exs_java;
 
 namespace {
 
-// An address as Java has it.
+// The layout of an address in Java.
 struct Address {
   std::int32_t family;  // 4 or 6
   std::int32_t port;
@@ -76,7 +76,7 @@ exs_ahandle_t handle_of(jlong handle) noexcept {
   return pointer<void>(handle);
 }
 
-// What exs_sendmsg needs until its event: the message, and its vector behind it.
+// The memory of an exs_sendmsg until its event: the message, and its vector behind it.
 exs_msghdr_t* copy_of(const exs_iovec_t* pieces, int count) noexcept {
   const std::size_t vector_bytes = static_cast<std::size_t>(count) * sizeof *pieces;
   void* const memory = std::malloc(sizeof(exs_msghdr_t) + vector_bytes);
@@ -88,7 +88,7 @@ exs_msghdr_t* copy_of(const exs_iovec_t* pieces, int count) noexcept {
   return message;
 }
 
-// The event of an exs_sendmsg as that of an exs_send, and the end of the copy.
+// Turns the event of an exs_sendmsg into that of an exs_send, and frees the copy.
 void end_message(exs_event_t& event) noexcept {
   const exs_evt_xfermsg_t sent = event.exs_evt_union.exs_evt_xfermsg;
   std::free(sent.exs_evt_msghdr);

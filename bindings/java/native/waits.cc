@@ -7,7 +7,7 @@ using namespace exs_java;
 
 namespace {
 
-// Of a call that has a request's end to tell, whatever that was, once `request` is 0.
+// The return value of a call that waits for a request. The request has ended once it is 0, also if it failed.
 jint ended(int outcome, exm_request_t request) {
   if (outcome > 0 || (outcome == 0 && request == 0)) return kDone;
   if (outcome == 0 || errno == ETIMEDOUT || errno == EINTR) return request == 0 ? -errno : kPending;
@@ -53,7 +53,7 @@ jint Java_exs_Native_awaitAny(JNIEnv*, jclass, jlong ep, jlong handles, jint cou
   auto& outcome = *pointer<Outcome>(out);
   const int waited = exm_waitany(endpoint(ep), pointer<exm_request_t>(handles), count, &outcome.index,
                                  &outcome.status, slice_ns);
-  // The end of a request that has failed is one, too.
+  // A failed request has ended, too.
   if (outcome.index != EXM_UNDEFINED) return kDone;
   return waited == 0 ? kPending : errno == ETIMEDOUT || errno == EINTR ? kPending : -errno;
 }

@@ -1,4 +1,4 @@
-// The calls of exs/service.h, and what Java knows of its structures.
+// The calls of exs/service.h, and checks of the structures that Java knows.
 #include <exs/service.h>
 #include <exs_service_CallFrame.h>
 #include <exs_service_Capability.h>
@@ -90,7 +90,7 @@ static_assert(sizeof(exs_iovec_t) == exs_service_CallFrame_PIECE_BYTES &&
               offsetof(exs_iovec_t, iov_len) == 8);
 static_assert(sizeof(exs_svc_cap_t) == exs_service_Capability_BYTES);
 
-// A message as Java reads it.
+// The layout of a message for Java.
 struct Contents {
   exs_svc_id_t from;
   std::uint32_t items_count;
@@ -122,7 +122,7 @@ jlong result(const void* object) noexcept {
   return object == nullptr ? -errno : reinterpret_cast<jlong>(object);
 }
 
-// Java takes ASCII alone from here; paths of files may be something else.
+// Java accepts only ASCII here; paths of files may not be.
 jstring text_of(JNIEnv* env, std::string text) {
   for (char& letter : text) {
     if (static_cast<unsigned char>(letter) >= 0x80) letter = '?';
@@ -130,7 +130,7 @@ jstring text_of(JNIEnv* env, std::string text) {
   return env->NewStringUTF(text.c_str());
 }
 
-// A text of Java, which ends with a zero, or none.
+// A text of Java, which ends with a zero, or NULL.
 class Text {
  public:
   Text(JNIEnv* env, jbyteArray array) {

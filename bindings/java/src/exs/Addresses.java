@@ -16,14 +16,14 @@ final class Addresses {
 
   private Addresses() {}
 
-  /** 4 or 6. */
+  /** Returns 4 or 6. */
   static int familyOf(InetSocketAddress address) throws ExsException {
     final int unknown = 99;
     if (address.isUnresolved()) throw new ExsException(unknown, "the host " + address.getHostString() + " is not known");
     return address.getAddress() instanceof Inet4Address ? 4 : 6;
   }
 
-  /** Good until the thread makes its next list. */
+  /** Writes the address into the frame; it is valid until the thread's next list. */
   static long write(CallFrame frame, InetSocketAddress address) {
     final InetAddress host = address.getAddress();
     final ByteBuffer list = frame.list(BYTES).clear();

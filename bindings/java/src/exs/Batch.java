@@ -4,16 +4,16 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * The requests of one call that waits for several: claimed until it is closed. Thread: the one that made it.
+ * The requests of one call that waits for several. They are claimed until the batch is closed. Thread: the one that made it.
  *
- * <p>The list that the library gets: numbers of 8 bytes, statuses of 32, indices of 4. It has only those that have not ended.
+ * <p>The library gets a list of those that have not ended: numbers of 8 bytes, statuses of 32, indices of 4.
  */
 final class Batch implements AutoCloseable {
   private static final int STATUS_BYTES = 32;
   private static final int ENTRY_BYTES = Long.BYTES + STATUS_BYTES + Integer.BYTES;
 
   private final Request[] requests;
-  /** Of those that have not ended, in `requests`. */
+  /** The indices in `requests` of those that have not ended. */
   private final int[] open;
   private int openCount;
   private Endpoint endpoint;
@@ -47,7 +47,7 @@ final class Batch implements AutoCloseable {
     return openCount == 0;
   }
 
-  /** The index of one that has ended; -1: none has in that time. */
+  /** Returns the index of one that has ended; -1: none has in that time. */
   int awaitAny(long sliceNs) throws ExsException {
     final CallFrame frame = endpoint.enter();
     try {
@@ -63,7 +63,7 @@ final class Batch implements AutoCloseable {
     }
   }
 
-  /** The indices of those that have ended. */
+  /** Returns the indices of those that have ended. */
   int[] awaitSome(long sliceNs) throws ExsException {
     final CallFrame frame = endpoint.enter();
     try {
@@ -85,7 +85,7 @@ final class Batch implements AutoCloseable {
     }
   }
 
-  /** Whether all have ended. */
+  /** Returns whether all have ended. */
   boolean awaitAll(long sliceNs) throws ExsException {
     final CallFrame frame = endpoint.enter();
     try {

@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * What a thread needs for its calls into the library: 64 bytes where they tell what they have to tell, memory for lists, and a
- * {@link Stage} for arrays. Thread: its own, but for {@link #inside}.
+ * A thread's memory for calls into the library: 64 bytes for their results, memory for lists, and a {@link Stage} for arrays. Thread: its
+ * own, except for {@link #inside}.
  *
  * <p>Layout of {@code out} (native/outcome.h): 0 source, 4 tag, 8 context, 12 error, 16 length, 24 cancelled, 32 request, 40 message, 48
  * index.
@@ -24,10 +24,10 @@ final class CallFrame {
 
   private static final ThreadLocal<CallFrame> OF_THREAD = ThreadLocal.withInitial(CallFrame::new);
 
-  /** What this thread is calling into; whoever closes that waits until it is something else. */
+  /** The object that this thread is calling into; a thread that closes the object waits until this changes. */
   volatile Guarded inside;
 
-  /** Where calls of this thread write. */
+  /** The address where calls of this thread write their results. */
   final long out;
 
   private final ByteBuffer outcome = direct(OUT_BYTES);
@@ -51,7 +51,7 @@ final class CallFrame {
     return statusAt(outcome, 0);
   }
 
-  /** Of one of the statuses that a call has written to a list. */
+  /** Reads one of the statuses that a call has written to a list. */
   static Status statusAt(ByteBuffer memory, int at) {
     return new Status(memory.getInt(at + SOURCE), memory.getInt(at + TAG), memory.getInt(at + CONTEXT),
         memory.getLong(at + LENGTH), memory.getInt(at + ERROR), memory.getInt(at + CANCELLED) != 0);
@@ -73,13 +73,13 @@ final class CallFrame {
     return outcome.getInt(INDEX);
   }
 
-  /** Memory for a list, which the next call of list() may give away again. */
+  /** Returns memory for a list, which the next call of list() may reuse. */
   ByteBuffer list(int bytes) {
     if (list.capacity() < bytes) list = direct(Math.max(bytes, 2 * list.capacity()));
     return list;
   }
 
-  /** Memory for an array on its way, of `bytes` at least. */
+  /** Returns memory of at least `bytes` for an array on its way. */
   Stage takeStage(long bytes) {
     final Stage mine = spare;
     if (mine == null || mine.bytes() < bytes) return Stage.take(bytes);

@@ -1,6 +1,6 @@
 package exs;
 
-/** When a wait is over that looks, slice by slice, whether its thread was interrupted. */
+/** The end of a wait that is cut into slices, to check for an interrupt after each. */
 final class Deadline {
   private final String what;
   private final boolean isEndless;
@@ -8,7 +8,7 @@ final class Deadline {
   private final long limitNs;
   private long leftNs;
 
-  /** Negative: there is no limit. */
+  /** A negative timeout means no limit. */
   Deadline(String what, long timeoutNs) {
     this.what = what;
     isEndless = timeoutNs < 0;
@@ -17,12 +17,12 @@ final class Deadline {
     startedNs = timeoutNs > 0 ? System.nanoTime() : 0;
   }
 
-  /** How long to wait in the library now. */
+  /** Returns how long to wait in the library now. */
   long sliceNs() {
     return isEndless ? Guarded.SLICE_NS : Math.min(leftNs, Guarded.SLICE_NS);
   }
 
-  /** False: the time is over. EINTR. */
+  /** Returns false if the time is over. Throws EINTR. */
   boolean isAhead() throws ExsException {
     if (limitNs == 0) return false;
     if (Thread.currentThread().isInterrupted()) throw ExsException.interrupted(what);

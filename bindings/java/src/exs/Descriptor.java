@@ -3,7 +3,7 @@ package exs;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 
-/** An exs socket that is closed once, when nobody is about to post on it. Thread: any. */
+/** An exs socket that is closed once, when no thread is about to post on it. Thread: any. */
 final class Descriptor extends Guarded {
   private final String name;
   private final int socket;
@@ -13,7 +13,7 @@ final class Descriptor extends Guarded {
     this.socket = socket;
   }
 
-  /** A new socket; the provider as EXS_SO_PROVIDER says, null: as it suits; limits null: those of the library. */
+  /** Opens a socket. A null provider lets the library choose; null limits are the library's. */
   static Descriptor open(String name, InetSocketAddress address, SocketType type, String provider, SocketLimits limits) throws ExsException {
     final int socket = Native.socket(Addresses.familyOf(address), type == SocketType.STREAM ? 0 : 1);
     if (socket < 0) throw ExsException.of(socket);
@@ -38,7 +38,7 @@ final class Descriptor extends Guarded {
     return name;
   }
 
-  /** Something that is done with the socket, and does not wait. */
+  /** A use of the socket that does not wait. */
   interface Use {
     int of(CallFrame frame) throws ExsException;
   }
@@ -76,7 +76,7 @@ final class Descriptor extends Guarded {
     }
   }
 
-  /** False: it was closed before. Minus errno is thrown. */
+  /** Returns false if it was closed before. Throws on a negative errno value. */
   boolean close() throws ExsException {
     if (!shut()) return false;
     final int outcome = Native.closeSocket(socket);

@@ -3,7 +3,7 @@ package exs;
 import java.lang.reflect.Array;
 import java.util.Objects;
 
-/** The arrays that can be sent and received, by a number that the library knows as well (native/arrays.h). */
+/** The array types that can be sent and received, by numbers that the library knows as well (native/arrays.h). */
 final class Elements {
   private static final int BYTE = 0;
   private static final int SHORT = 1;
@@ -15,7 +15,7 @@ final class Elements {
 
   private Elements() {}
 
-  /** The kind of an array that has `count` elements from `at` on. */
+  /** Returns the kind of an array that has `count` elements from `at` on. */
   static int kindOf(Object array, int at, int count) {
     final int kind = kindOf(array);
     Objects.checkFromIndexSize(at, count, kind == BYTE ? ((byte[]) array).length : Array.getLength(array));

@@ -5,7 +5,7 @@ import java.nio.ReadOnlyBufferException;
 import java.util.List;
 import java.util.function.LongToIntFunction;
 
-/** What is behind a {@link MessageChannel}: starts requests, waits for them, and keeps their memory. Thread: any. */
+/** The implementation of a {@link MessageChannel}: starts requests, waits for them, and keeps their memory. Thread: any. */
 final class Endpoint extends Guarded {
   private static final int PIECE_BYTES = 24;
   private static final int COUNTERS = 12;
@@ -168,7 +168,7 @@ final class Endpoint extends Guarded {
         out -> Native.irecvPieces(ep, list, kept.length, from, tag, context, out));
   }
 
-  /** Of a message that a probe has taken. */
+  /** Receives a message that a probe has taken. */
   Request imrecv(long message, ByteBuffer into) throws ExsException {
     writable(into);
     if (!into.isDirect()) return imrecvArray(message, arrayOf(into), startOf(into), into.remaining());
@@ -230,7 +230,7 @@ final class Endpoint extends Guarded {
     return null;
   }
 
-  /** 0: none has ended in that time. */
+  /** Returns 0 if none has ended in that time. */
   private long named(long sliceNs) throws ExsException {
     final CallFrame frame = enter();
     try {
@@ -240,7 +240,7 @@ final class Endpoint extends Guarded {
     }
   }
 
-  /** Waits until a request has ended that the caller has claimed. False: the time is over. */
+  /** Waits until a request that the caller has claimed has ended. Returns false if the time is over. */
   boolean finish(Request request, long timeoutNs) throws ExsException {
     final Deadline deadline = new Deadline("await", timeoutNs);
     do {
@@ -252,7 +252,7 @@ final class Endpoint extends Guarded {
   void cancel(Request request) throws ExsException {
     final CallFrame frame = enter();
     try {
-      // EINVAL: it has ended meanwhile.
+      // EINVAL: the request has ended meanwhile.
       Native.cancel(ep, request.handle());
     } finally {
       leave(frame);
@@ -282,7 +282,7 @@ final class Endpoint extends Guarded {
     return hasEnded(request, 0);
   }
 
-  /** Starts `request`, whose memory stays the library's until it has ended. */
+  /** Starts `request`; its memory belongs to the library until it has ended. */
   private Request start(Request request, LongToIntFunction call) throws ExsException {
     for (final Request released : requests.someReleased()) {
       if (!endReleased(released)) requests.release(released);
@@ -305,7 +305,7 @@ final class Endpoint extends Guarded {
     }
   }
 
-  /** What a blocking call has started, and not seen the end of in its first slice. */
+  /** Returns the request that a blocking call has started and that has not ended in its first slice. */
   private Request unfinished(int outcome, CallFrame frame, Request request) throws ExsException {
     if (outcome < 0) {
       final Status status = frame.status();
@@ -318,7 +318,7 @@ final class Endpoint extends Guarded {
     return request;
   }
 
-  /** Waits for what nobody else knows of, which an interrupt cancels. */
+  /** Waits for a request that no other code knows; an interrupt cancels it. */
   Status finishAnyway(Request request, String what) throws ExsException {
     request.claim();
     boolean isCancelled = false;
@@ -398,7 +398,7 @@ final class Endpoint extends Guarded {
     return heap.arrayOffset() + heap.position();
   }
 
-  /** The pieces as exs_iovec_t; good until the thread makes its next list. */
+  /** Writes the pieces as exs_iovec_t; the list is valid until the thread's next list. */
   private static long listOf(ByteBuffer[] pieces) {
     final ByteBuffer list = CallFrame.ofThread().list(Math.max(1, pieces.length) * PIECE_BYTES);
     list.clear();

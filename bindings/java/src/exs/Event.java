@@ -15,7 +15,7 @@ record Event(int type, int errno, int socket, int flags, long handle, int newSoc
         memory.getInt(at + 32), memory.getLong(at + 40), memory.getLong(at + 48), memory.getInt(at + 60));
   }
 
-  /** Whether its operation goes on. */
+  /** Returns whether the operation continues. */
   boolean isOneOfMany() {
     return (flags & MORE) != 0 || type == PEER_READ || type == PEER_WRITE;
   }

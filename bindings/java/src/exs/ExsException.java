@@ -3,9 +3,9 @@ package exs;
 import java.io.IOException;
 
 /**
- * A call of exs that has failed: the errno of the C function, and a sentence that tells what was wrong and what to do about it.
+ * A failed call of exs: the errno value of the C function, and a sentence with the error and its cure.
  *
- * <p>Where a thread is interrupted while it waits, the errno is {@link #EINTR} and the thread stays interrupted.
+ * <p>If a thread is interrupted while it waits, the errno value is {@link #EINTR}, and the thread stays interrupted.
  */
 public final class ExsException extends IOException {
   /** The waiting thread was interrupted. */
@@ -14,7 +14,7 @@ public final class ExsException extends IOException {
   public static final int EBADF = 9;
   /** The sender, receiver or peer has left in an orderly way. */
   public static final int EPIPE = 32;
-  /** The message was longer than the memory for it, and is cut. */
+  /** The message was longer than the memory for it, and was cut. */
   public static final int EMSGSIZE = 90;
   /** The peer has died. */
   public static final int ECONNRESET = 104;
@@ -31,14 +31,14 @@ public final class ExsException extends IOException {
 
   /** The errno. */
   private final int errno;
-  /** Of the message, where there is one. */
+  /** The status of the message, if there is one. */
   private final transient Status status;
 
   /**
    * A failure of a library over exs.
    *
-   * @param errno a positive errno of Linux
-   * @param text what was wrong and what to do about it
+   * @param errno a positive errno value of Linux
+   * @param text the error and its cure
    */
   public ExsException(int errno, String text) {
     this(errno, text, null);
@@ -50,7 +50,7 @@ public final class ExsException extends IOException {
     this.status = status;
   }
 
-  /** Of the call of this thread that has just returned {@code outcome}, which is minus errno. */
+  /** Makes the exception of this thread's call that has just returned {@code outcome}, a negative errno value. */
   static ExsException of(int outcome) {
     return new ExsException(-outcome, Native.errorText(-outcome));
   }
@@ -64,18 +64,18 @@ public final class ExsException extends IOException {
   }
 
   /**
-   * What kind of error it was.
+   * The kind of error.
    *
-   * @return a positive errno of Linux
+   * @return a positive errno value of Linux
    */
   public int errno() {
     return errno;
   }
 
   /**
-   * What is known of the message whose receive failed, for instance how long it was ({@link #EMSGSIZE}).
+   * The status of the message whose receive failed, with its length for instance ({@link #EMSGSIZE}).
    *
-   * @return null where there is nothing to tell, and after serialization
+   * @return the status; null if there is none, and after serialization
    */
   public Status status() {
     return status;

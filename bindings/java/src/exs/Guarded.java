@@ -6,14 +6,14 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Something that is called into by any thread until one closes it: who closes waits until nobody is inside.
+ * An object that any thread may call into until one closes it; the closing thread waits until no other is inside.
  *
- * <p>A thread that enters says so in its {@link CallFrame} and then looks whether it is closed; who closes says that first and then
- * looks at all frames. One of the two sees the other. Nobody stays inside for longer than a slice of {@link #SLICE_NS}, or than a call
- * that does not wait.
+ * <p>A thread that enters first notes this in its {@link CallFrame}, and then checks whether the object is closed. A closing thread first
+ * marks it closed, and then checks all frames. One of the two sees the other. No thread stays inside for longer than a slice of {@link
+ * #SLICE_NS}, or than a call that does not wait.
  */
 abstract class Guarded {
-  /** How long a thread waits in the library before it looks whether it was interrupted. */
+  /** How long a thread waits in the library before it checks for an interrupt. */
   static final long SLICE_NS = 50_000_000;
 
   private static final long LOOK_AGAIN_NS = 20_000;
@@ -28,12 +28,12 @@ abstract class Guarded {
     }
   }
 
-  /** Whether no call can be made any more. */
+  /** Returns whether no call can be made any more. */
   final boolean isClosed() {
     return isClosed;
   }
 
-  /** The frame of this thread, which must leave soon. */
+  /** Returns the frame of this thread, which must leave soon. */
   final CallFrame enter() throws ExsException {
     final CallFrame frame = CallFrame.ofThread();
     frame.inside = this;
@@ -46,7 +46,7 @@ abstract class Guarded {
     frame.inside = null;
   }
 
-  /** True for one thread alone, when nobody else is inside or will be. */
+  /** Returns true to one thread alone, when no other is inside or will be. */
   final boolean shut() {
     synchronized (this) {
       if (isClosed) return false;
@@ -63,6 +63,6 @@ abstract class Guarded {
     return true;
   }
 
-  /** For messages of errors. */
+  /** The name in error messages. */
   abstract String name();
 }

@@ -8,21 +8,21 @@ import java.util.List;
  *
  * @param rank of this process, from 0 on
  * @param addresses of all processes by rank, as {@code host:port}; this process listens at its own
- * @param key 16 bytes that are the same in all processes of the job and a secret of theirs; null: none
- * @param eagerBytes the longest message that travels before it is matched; 0: what suits the provider
- * @param connectTimeoutMs how long another process has to answer, in milliseconds; 0: 10,000
+ * @param key a secret of the job of 16 bytes, the same in all its processes; null: none
+ * @param eagerBytes the longest message that moves before it is matched; 0: the provider's default
+ * @param connectTimeoutMs the time for another process to answer, in milliseconds; 0: 10,000
  */
 public record Job(int rank, List<String> addresses, byte[] key, int eagerBytes, int connectTimeoutMs) {
   private static final int KEY_BYTES = 16;
 
   /**
-   * Checks what can be seen without the others.
+   * Checks all that can be checked without the other processes.
    *
    * @param rank of this process, from 0 on
    * @param addresses of all processes by rank, as {@code host:port}
    * @param key 16 bytes, which are copied; null: none
-   * @param eagerBytes the longest message that travels before it is matched; 0: what suits the provider
-   * @param connectTimeoutMs how long another process has to answer, in milliseconds; 0: 10,000
+   * @param eagerBytes the longest message that moves before it is matched; 0: the provider's default
+   * @param connectTimeoutMs the time for another process to answer, in milliseconds; 0: 10,000
    * @throws IllegalArgumentException no rank of the list, a key of another length, or a negative number
    */
   public Job {
@@ -35,7 +35,7 @@ public record Job(int rank, List<String> addresses, byte[] key, int eagerBytes, 
   }
 
   /**
-   * A job without a key, and with everything else as it suits.
+   * A job without a key, and with defaults for everything else.
    *
    * @param rank of this process
    * @param addresses of all processes by rank, as {@code host:port}

@@ -7,8 +7,7 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * Blocking operations of one direction of a socket, one after the other, on a queue of their own. Thread: any.
  *
- * <p>An operation that has been posted is waited for, whatever happens: its memory is the library's until its event is there. Closing the
- * socket ends it.
+ * <p>A posted operation is always waited for: its memory belongs to the library until its event arrives. Closing the socket ends it.
  */
 final class Lane {
   private static final long HANDLE = 1;
@@ -16,11 +15,11 @@ final class Lane {
   private static final int NO_QUEUE = -1;
 
   private final ReentrantLock lock = new ReentrantLock();
-  private int queue = NO_QUEUE;  // made for the first operation: most channels of a server have none that block
+  private int queue = NO_QUEUE;  // made for the first operation: most channels of a server have no blocking ones
   private ByteBuffer memory;
   private boolean isClosed;
 
-  /** Carries out `post` on `socket` and waits for its event. An interrupt cancels it, unless it has started. */
+  /** Executes `post` on `socket` and waits for its event. An interrupt cancels it, unless it has started. */
   Event run(int socket, String what, Loop.Post post) throws ExsException {
     try {
       lock.lockInterruptibly();
@@ -34,7 +33,7 @@ final class Lane {
       if (outcome < 0) throw ExsException.of(outcome);
       return await(socket, what);
     } finally {
-      Reference.reachabilityFence(post);  // and of the memory that it names
+      Reference.reachabilityFence(post);  // and of the memory that it uses
       lock.unlock();
     }
   }
@@ -70,7 +69,7 @@ final class Lane {
     return new ExsException(errno, what + ": " + Native.describe(errno) + (why.isEmpty() ? "" : ": " + why));
   }
 
-  /** When the socket is closed. */
+  /** Called when the socket is closed. */
   void close() {
     lock.lock();
     try {

@@ -8,11 +8,11 @@ import java.util.concurrent.Executor;
 import java.util.function.Function;
 
 /**
- * An event queue with a thread that completes the futures of asynchronous operations: on that thread, or by an executor. Or with none
- * ({@link #create}): then somebody calls {@link #complete}, one at a time.
+ * An event queue that completes the futures of asynchronous operations, on a thread of its own or by an executor. Without a thread
+ * ({@link #create}) the program calls {@link #complete}, from one thread at a time.
  *
- * <p>It takes up to 256 events a call into one direct buffer. Until an operation has ended the loop holds its memory. What depends on a
- * future, and a completion handler, runs on the loop's thread where there is no executor, and must not block it.
+ * <p>It takes up to 256 events in one call into one direct buffer. It holds the memory of an operation until that has ended. Without an
+ * executor, completion handlers and dependents of futures run on the loop's thread, and must not block it.
  *
  * <p>Any thread may start operations at any time, up to the depth at once; more fail with EAGAIN.
  */
@@ -20,7 +20,7 @@ public final class Loop implements AutoCloseable {
   private static final int EVENTS_MAX = 256;
   private static final int EAGAIN = 11;
 
-  /** What is under way by the number of its event: a slot, and how often that was used before. */
+  /** A pending operation, by the number of its event: a slot, and the count of its earlier uses. */
   private static final class Pending {
     long handle;
     Object held;
@@ -28,7 +28,7 @@ public final class Loop implements AutoCloseable {
     Ending ending;
   }
 
-  /** Is told of the event of an operation, and what its error means, if it has one; or of an operation that was refused. */
+  /** Receives the event of an operation, and its error if it has one; or the refusal of an operation. */
   interface Ending {
     void tell(Event event, Throwable failure);
 
@@ -53,7 +53,7 @@ public final class Loop implements AutoCloseable {
     }
   }
 
-  /** Starts an operation on a queue, with a handle; minus errno. */
+  /** Starts an operation on a queue, with a handle. Returns a negative errno value on failure. */
   interface Post {
     int on(int queue, long handle) throws ExsException;
   }
@@ -82,7 +82,7 @@ public final class Loop implements AutoCloseable {
   /**
    * Starts a loop that completes futures on its own thread.
    *
-   * @param depth how many operations there can be at once, 1 to 1048575
+   * @param depth the limit of pending operations, 1 to 1048575
    * @return the loop
    * @throws IllegalArgumentException another depth
    * @throws ExsException ENOMEM
@@ -94,8 +94,8 @@ public final class Loop implements AutoCloseable {
   /**
    * Starts a loop that completes futures by an executor.
    *
-   * @param depth how many operations there can be at once, 1 to 1048575
-   * @param executor who completes futures; null: the loop's thread
+   * @param depth the limit of pending operations, 1 to 1048575
+   * @param executor completes futures; null: the loop's thread
    * @return the loop
    * @throws IllegalArgumentException another depth
    * @throws ExsException ENOMEM
@@ -109,9 +109,9 @@ public final class Loop implements AutoCloseable {
   }
 
   /**
-   * Makes a loop that has no thread of its own: {@link #complete} completes what has ended.
+   * Makes a loop without a thread of its own: {@link #complete} completes operations that have ended.
    *
-   * @param depth how many operations there can be at once, 1 to 1048575
+   * @param depth the limit of pending operations, 1 to 1048575
    * @return the loop
    * @throws IllegalArgumentException another depth
    * @throws ExsException ENOMEM
@@ -128,7 +128,7 @@ public final class Loop implements AutoCloseable {
     return new Loop(queue, depth, executor);
   }
 
-  /** Starts an operation; the future gives what `then` makes of its event, or the error of one that was refused or failed. */
+  /** Starts an operation. The future gets the result of `then` for its event, or the error of an operation that was refused or failed. */
   <T> CompletableFuture<T> submit(Object held, String what, Post post, Function<Event, T> then) {
     final CompletableFuture<Event> future = new CompletableFuture<>();
     final CompletableFuture<T> told = future.thenApply(then);
@@ -136,7 +136,7 @@ public final class Loop implements AutoCloseable {
     return told;
   }
 
-  /** Starts an operation; `ending` is told how it ended, or that it was refused. */
+  /** Starts an operation; `ending` gets its end, or its refusal. */
   void submit(Object held, String what, Post post, Ending ending) {
     try {
       start(held, what, post, ending);
@@ -145,7 +145,7 @@ public final class Loop implements AutoCloseable {
     }
   }
 
-  /** Starts an operation, or throws why it was refused; then nobody is told. */
+  /** Starts an operation, or throws the reason of its refusal; then `ending` gets nothing. */
   void start(Object held, String what, Post post, Ending ending) throws ExsException {
     final Pending pending = take(held, what, ending);
     if (pending == null) throw new ExsException(EAGAIN, what + ": the loop has as many operations as it can");
@@ -184,15 +184,15 @@ public final class Loop implements AutoCloseable {
     try {
       while (complete()) continue;
     } catch (ExsException e) {
-      throw new IllegalStateException(e);  // its queue is its own
+      throw new IllegalStateException(e);  // the queue belongs to this loop
     }
   }
 
   /**
-   * Waits until operations have ended, and completes what there is to complete; by one thread at a time. For loops of {@link #create}.
+   * Waits until operations have ended, and completes them; by one thread at a time. For loops of {@link #create}.
    *
    * @return false: the loop is closed and nothing is under way
-   * @throws ExsException of a call that cannot fail
+   * @throws ExsException never
    */
   public boolean complete() throws ExsException {
     if (isDeleted) return false;
@@ -223,7 +223,10 @@ public final class Loop implements AutoCloseable {
     }
   }
 
-  /** By the executor, or a completion handler threw, which is for the handler of such things: others wait for their events. */
+  /**
+   * Reports a refusal of the executor to the operation. An exception of a completion handler goes to the uncaught-exception handler, because
+   * other operations wait for their events.
+   */
   private void refused(Ending ending, RuntimeException why) {
     if (executor != null) {
       ending.tell(null, why);
@@ -242,8 +245,8 @@ public final class Loop implements AutoCloseable {
   }
 
   /**
-   * Ends the loop when the operations under way have ended: close their channels before. No new ones are taken. Returns when its thread has
-   * ended; called by that thread, or where there is none, at once.
+   * Ends the loop when the pending operations have ended: close their channels before. It takes no new ones. Returns when the loop's
+   * thread has ended; at once if called by that thread, or if there is none.
    *
    * @throws ExsException EINTR: the thread was interrupted; the loop ends all the same
    */

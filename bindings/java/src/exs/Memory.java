@@ -7,20 +7,20 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
- * Memory of the library (exs_alloc): page-aligned, zeroed, registered with all rights, and shared with processes of the same host at the
- * first transfer, which makes long ones fastest.
+ * Memory of the library (exs_alloc): page-aligned, zeroed, and registered with all rights. The first transfer to a process of the same
+ * host shares it, which makes long transfers fastest.
  *
- * <p>It is one direct buffer for life: it is freed when neither this object nor the buffer, nor any buffer made of that, nor an
- * operation on it, can be reached any more. So no use of a buffer is ever a use of memory that has gone, and there is no call to
- * free it. Programs take their memory once and keep it.
+ * <p>It is one direct buffer for life. It is freed when neither this object, nor the buffer or any buffer made of it, nor an operation on
+ * it is reachable. So no buffer ever outlives its memory, and there is no call to free it. Programs allocate their memory once and keep
+ * it.
  *
- * <p>Any thread may use it; what threads do to the bytes at the same time is their affair.
+ * <p>Any thread may use it; the library does not order concurrent accesses to the bytes.
  */
 public final class Memory {
   private static final Cleaner CLEANER = Cleaner.create();
   private static final int UNREGISTERED = 0;
 
-  /** All that there is, by its first address. */
+  /** All memories, by their first addresses. */
   private static final ConcurrentSkipListMap<Long, Extent> EXTENTS = new ConcurrentSkipListMap<>();
 
   private record Extent(long end, int region) {}
@@ -39,7 +39,7 @@ public final class Memory {
    * Allocates memory.
    *
    * @param bytes how many, at least 1
-   * @return it, all zeros
+   * @return the memory, all zeros
    * @throws IllegalArgumentException fewer than 1
    * @throws ExsException ENOMEM: there is none, or no descriptor for it
    */
@@ -48,7 +48,7 @@ public final class Memory {
     final CallFrame frame = CallFrame.ofThread();
     int outcome = Native.alloc(bytes, frame.out);
     if (outcome < 0) {
-      // What can no more be reached is freed by the collector alone, which does not know how much that is.
+      // Unreachable memory is freed by the collector alone, which does not know its size.
       System.gc();
       outcome = Native.alloc(bytes, frame.out);
     }
@@ -65,17 +65,17 @@ public final class Memory {
   }
 
   /**
-   * Whether a buffer is a view of such memory.
+   * Returns whether a buffer is a view of such memory.
    *
-   * @param buffer any
-   * @return true: it can be sent without a copy and without registration
+   * @param buffer any buffer
+   * @return true: the buffer can be sent without a copy and without registration
    */
   public static boolean holds(ByteBuffer buffer) {
     return buffer.isDirect() && regionOf(Native.address(buffer)) != UNREGISTERED;
   }
 
   /**
-   * The region of exs in which a buffer lies, for calls of other libraries over exs.
+   * Returns the region of exs that contains a buffer, for calls of other libraries over exs.
    *
    * @param buffer a direct buffer
    * @return an exs_mhandle_t; 0, which is EXS_MHANDLE_UNREGISTERED: it is no view of such memory
@@ -84,7 +84,7 @@ public final class Memory {
     return regionOf(Native.address(buffer));
   }
 
-  /** The region in which an address lies. */
+  /** The region that contains an address. */
   static int regionOf(long address) {
     final Map.Entry<Long, Extent> below = EXTENTS.floorEntry(address);
     return below != null && address < below.getValue().end() ? below.getValue().region() : UNREGISTERED;
@@ -100,7 +100,7 @@ public final class Memory {
   }
 
   /**
-   * How much it is.
+   * The size of the memory.
    *
    * @return in bytes
    */
@@ -108,7 +108,7 @@ public final class Memory {
     return buffer.capacity();
   }
 
-  /** Keeps the memory as long as it can be reached. */
+  /** Keeps the memory as long as it is reachable itself. */
   Object keeper() {
     return buffer;
   }
@@ -121,7 +121,7 @@ public final class Memory {
     return region;
   }
 
-  /** The address of a part of it. */
+  /** The address of a part of the memory. */
   long address(int at, int length) {
     java.util.Objects.checkFromIndexSize(at, length, bytes());
     return address + at;

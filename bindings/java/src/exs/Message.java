@@ -4,10 +4,10 @@ import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A message that a matched probe has taken ({@link MessageChannel#mprobe}): nobody else gets it. It is received once. One that is forgotten
- * stays until the channel is closed.
+ * A message that a matched probe has taken ({@link MessageChannel#mprobe}): no other receive gets it. It can be received once. A
+ * forgotten one stays until the channel is closed.
  *
- * <p>Any thread may receive it. Memory, threads and errors are those of {@link MessageChannel}; besides, IllegalStateException: it was
+ * <p>Any thread may receive it. Memory, threads and errors are those of {@link MessageChannel}. IllegalStateException means that it was
  * received before.
  */
 public final class Message {
@@ -23,7 +23,7 @@ public final class Message {
   }
 
   /**
-   * What is known of it.
+   * The status of the message.
    *
    * @return source, tag, context and length
    */
@@ -32,10 +32,10 @@ public final class Message {
   }
 
   /**
-   * Receives it, and waits until it is there.
+   * Receives the message, and waits until it has arrived.
    *
-   * @param into where to; a longer message is cut
-   * @return what came
+   * @param into the destination; a longer message is cut
+   * @return the status of the message
    * @throws ExsException EMSGSIZE: it was cut; ECONNRESET: the sender has died, and with it the message
    */
   public Status recv(ByteBuffer into) throws ExsException {
@@ -43,12 +43,12 @@ public final class Message {
   }
 
   /**
-   * Receives it into part of an array, and waits until it is there.
+   * Receives the message into part of an array, and waits until it has arrived.
    *
-   * @param array where to, of primitive elements
+   * @param array the destination, of primitive elements
    * @param at its first element
-   * @param count how many there is room for
-   * @return what came
+   * @param count the limit of elements
+   * @return the status of the message
    * @throws ExsException as {@link #recv(ByteBuffer)}
    */
   public Status recv(Object array, int at, int count) throws ExsException {
@@ -56,10 +56,10 @@ public final class Message {
   }
 
   /**
-   * Starts to receive it.
+   * Starts to receive the message.
    *
-   * @param into where to; direct: the library's until the request has ended
-   * @return ends when it is there
+   * @param into the destination; direct: it belongs to the library until the request has ended
+   * @return a request that ends when the message has arrived
    * @throws ExsException EBADF: the channel is closed; ENOMEM
    */
   public Request irecv(ByteBuffer into) throws ExsException {
@@ -75,12 +75,12 @@ public final class Message {
   }
 
   /**
-   * Starts to receive it into part of an array.
+   * Starts to receive the message into part of an array.
    *
-   * @param array where to, of primitive elements; written by who hears of the request's end
+   * @param array the destination, of primitive elements; the thread that learns of the request's end writes it
    * @param at its first element
-   * @param count how many there is room for
-   * @return ends when it is there
+   * @param count the limit of elements
+   * @return a request that ends when the message has arrived
    * @throws ExsException EBADF: the channel is closed; ENOMEM
    */
   public Request irecv(Object array, int at, int count) throws ExsException {

@@ -3,24 +3,25 @@ package exs;
 import java.nio.ByteBuffer;
 
 /**
- * One process of a job: it sends messages to ranks, and receives what matches, by source, tag and context.
+ * One process of a job: it sends messages to ranks, and receives messages that match by source, tag and context.
  *
- * <p>Messages that one receive could match are matched in the order sent, each once. They move while the program computes. The manual page
- * exm(7) says what is promised.
+ * <p>Messages that one receive could match are matched in the order sent, each once. They move while the program computes. The manual
+ * page exm(7) has the guarantees.
  *
- * <p><b>Memory.</b> A message is the bytes of a buffer between its position and its limit, as they are at the call, which changes neither.
- * Of direct buffers no byte is copied here; from the call until the end of the request they belong to the library, and are kept from the
- * collector. Heap buffers and arrays pass through memory of the library, by one copy: those that are sent may be changed as soon as the
- * call returns; those that are received into are written when the end is heard of. An array is one of bytes, shorts, chars, ints,
- * longs, floats or doubles, in the byte order of the machine; {@code at} and {@code count} are elements.
+ * <p><b>Memory.</b> A message is the bytes of a buffer between its position and its limit at the call, which changes neither. Bytes of
+ * direct buffers are not copied here: from the call until the end of the request they belong to the library, and the collector does not
+ * free them. Heap buffers and arrays pass through memory of the library, by one copy. Sent ones may change as soon as the call returns.
+ * Received ones are written when the program learns of the end. An array has bytes, shorts, chars, ints, longs, floats or doubles, in the
+ * byte order of the machine; {@code at} and {@code count} are elements.
  *
- * <p><b>Threads.</b> Any thread may call anything at any time. A thread that waits looks every 50 ms whether it was interrupted, or the
+ * <p><b>Threads.</b> Any thread may call anything at any time. A waiting thread checks every 50 ms whether it was interrupted, or the
  * channel closed.
  *
- * <p><b>Errors.</b> IllegalArgumentException: what is no direct buffer, writable array or heap buffer with an array.
- * IndexOutOfBoundsException: elements that the array does not have. {@link ExsException} with EINVAL: a rank, tag or context that
- * cannot be; ECONNRESET: the other rank, or one that might have been, has died; EPIPE: it has left the job; EBADF: the channel is closed;
- * ENOMEM. Of calls that wait, EINTR: the thread was interrupted; a blocking receive is cancelled then, unless a message has matched it.
+ * <p><b>Errors.</b> IllegalArgumentException: the argument is no direct buffer, writable array or heap buffer with an array.
+ * IndexOutOfBoundsException: the array does not have these elements. {@link ExsException} with EINVAL: an impossible rank, tag or
+ * context; ECONNRESET: the other rank, or one that might have been, has died; EPIPE: it has left the job; EBADF: the channel is closed;
+ * ENOMEM. Calls that wait also fail with EINTR: the thread was interrupted. A blocking receive is cancelled then, unless a message has
+ * matched it.
  */
 public final class MessageChannel implements AutoCloseable {
   /** As a source: any rank. */
@@ -40,18 +41,18 @@ public final class MessageChannel implements AutoCloseable {
    * Joins the job that exs-run has started this process for; without exs-run, a job of one.
    *
    * @return the channel
-   * @throws ExsException EPROTO, ECONNRESET: exs-run says what means nothing, or has gone; ENOMEM
+   * @throws ExsException EPROTO, ECONNRESET: the message of exs-run is invalid, or it has gone; ENOMEM
    */
   public static MessageChannel open() throws ExsException {
     return new MessageChannel(Endpoint.join(null, 0, 1, null, 0, 0));
   }
 
   /**
-   * Joins a job whose processes are known.
+   * Joins a job of known processes.
    *
-   * @param job who they are
+   * @param job the processes
    * @return the channel
-   * @throws ExsException EINVAL: an address means nothing; EADDRINUSE and others of exs_listen: that of this process cannot be listened at
+   * @throws ExsException EINVAL: an invalid address; EADDRINUSE and others of exs_listen: this process cannot listen at its own
    */
   public static MessageChannel open(Job job) throws ExsException {
     return new MessageChannel(
@@ -68,7 +69,7 @@ public final class MessageChannel implements AutoCloseable {
   }
 
   /**
-   * How many processes the job has.
+   * The number of processes in the job.
    *
    * @return 1 or more
    */
@@ -81,7 +82,7 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * Sends, and waits until the memory is free again.
    *
-   * @param from what
+   * @param from the data
    * @param to the rank, which may be this one
    * @param tag any but {@link #ANY_TAG}
    * @param context 0 to 2^31-1
@@ -94,7 +95,7 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * Sends part of an array, and waits until the library has it.
    *
-   * @param array what, of primitive elements
+   * @param array the data, of primitive elements
    * @param at its first element
    * @param count how many
    * @param to the rank, which may be this one
@@ -109,7 +110,7 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * As {@link #send(ByteBuffer, int, int, int)}, and waits until a receive has matched it.
    *
-   * @param from what
+   * @param from the data
    * @param to the rank
    * @param tag any but {@link #ANY_TAG}
    * @param context 0 to 2^31-1
@@ -122,7 +123,7 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * As {@link #send(Object, int, int, int, int, int)}, and waits until a receive has matched it.
    *
-   * @param array what, of primitive elements
+   * @param array the data, of primitive elements
    * @param at its first element
    * @param count how many
    * @param to the rank
@@ -137,11 +138,11 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * Starts a send.
    *
-   * @param from what; direct: the library's until the request has ended
+   * @param from the data; direct: it belongs to the library until the request has ended
    * @param to the rank, which may be this one
    * @param tag any but {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return ends when the memory is free again
+   * @return a request that ends when the memory is free again
    * @throws ExsException as the class says
    */
   public Request isend(ByteBuffer from, int to, int tag, int context) throws ExsException {
@@ -151,13 +152,13 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * Starts a send of part of an array, which may be changed at once.
    *
-   * @param array what, of primitive elements
+   * @param array the data, of primitive elements
    * @param at its first element
    * @param count how many
    * @param to the rank, which may be this one
    * @param tag any but {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return ends when the message has left
+   * @return a request that ends when the message has left
    * @throws ExsException as the class says
    */
   public Request isend(Object array, int at, int count, int to, int tag, int context) throws ExsException {
@@ -167,11 +168,11 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * Starts a send of several direct buffers in a row, as one message.
    *
-   * @param pieces up to 1024, each the library's until the request has ended
+   * @param pieces up to 1024, each belongs to the library until the request has ended
    * @param to the rank, which may be this one
    * @param tag any but {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return ends when the memory is free again
+   * @return a request that ends when the memory is free again
    * @throws ExsException as the class says
    */
   public Request isend(ByteBuffer[] pieces, int to, int tag, int context) throws ExsException {
@@ -181,11 +182,11 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * As {@link #isend(ByteBuffer, int, int, int)}, but ends no sooner than a receive has matched it.
    *
-   * @param from what
+   * @param from the data
    * @param to the rank
    * @param tag any but {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return ends when it is matched and the memory is free again
+   * @return a request that ends when it is matched and the memory is free again
    * @throws ExsException as the class says
    */
   public Request issend(ByteBuffer from, int to, int tag, int context) throws ExsException {
@@ -195,13 +196,13 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * As {@link #isend(Object, int, int, int, int, int)}, but ends no sooner than a receive has matched it.
    *
-   * @param array what, of primitive elements
+   * @param array the data, of primitive elements
    * @param at its first element
    * @param count how many
    * @param to the rank
    * @param tag any but {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return ends when it is matched
+   * @return a request that ends when it is matched
    * @throws ExsException as the class says
    */
   public Request issend(Object array, int at, int count, int to, int tag, int context) throws ExsException {
@@ -215,7 +216,7 @@ public final class MessageChannel implements AutoCloseable {
    * @param to the rank
    * @param tag any but {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return ends when it is matched and the memory is free again
+   * @return a request that ends when it is matched and the memory is free again
    * @throws ExsException as the class says
    */
   public Request issend(ByteBuffer[] pieces, int to, int tag, int context) throws ExsException {
@@ -227,12 +228,12 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * Receives the oldest message that matches, or waits for it.
    *
-   * @param into where to; a longer message is cut
+   * @param into the destination; a longer message is cut
    * @param from the rank, or {@link #ANY_SOURCE}
    * @param tag or {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return what came
-   * @throws ExsException as the class says; EMSGSIZE: the message was cut, and {@link ExsException#status} tells its length
+   * @return the status of the message
+   * @throws ExsException as the class says; EMSGSIZE: the message was cut, and {@link ExsException#status} has its length
    */
   public Status recv(ByteBuffer into, int from, int tag, int context) throws ExsException {
     return endpoint.recv(into, from, tag, context);
@@ -241,13 +242,13 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * Receives the oldest message that matches into part of an array, or waits for it.
    *
-   * @param array where to, of primitive elements
+   * @param array the destination, of primitive elements
    * @param at its first element
-   * @param count how many there is room for; what a message has more is cut, and of an element that came in part nothing is written
+   * @param count the limit of elements; a longer message is cut, and an incomplete element is not written
    * @param from the rank, or {@link #ANY_SOURCE}
    * @param tag or {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return what came
+   * @return the status of the message
    * @throws ExsException as {@link #recv(ByteBuffer, int, int, int)}
    */
   public Status recv(Object array, int at, int count, int from, int tag, int context) throws ExsException {
@@ -257,11 +258,11 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * Starts a receive of the oldest message that matches.
    *
-   * @param into where to; direct: the library's until the request has ended
+   * @param into the destination; direct: it belongs to the library until the request has ended
    * @param from the rank, or {@link #ANY_SOURCE}
    * @param tag or {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return ends when the message is there
+   * @return a request that ends when the message has arrived
    * @throws ExsException as the class says
    */
   public Request irecv(ByteBuffer into, int from, int tag, int context) throws ExsException {
@@ -271,13 +272,13 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * Starts a receive into part of an array.
    *
-   * @param array where to, of primitive elements; written by who hears of the request's end
+   * @param array the destination, of primitive elements; the thread that learns of the request's end writes it
    * @param at its first element
-   * @param count how many there is room for
+   * @param count the limit of elements
    * @param from the rank, or {@link #ANY_SOURCE}
    * @param tag or {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return ends when the message is there
+   * @return a request that ends when the message has arrived
    * @throws ExsException as the class says
    */
   public Request irecv(Object array, int at, int count, int from, int tag, int context) throws ExsException {
@@ -287,11 +288,11 @@ public final class MessageChannel implements AutoCloseable {
   /**
    * Starts a receive into several direct buffers in a row.
    *
-   * @param pieces up to 1024, each the library's until the request has ended
+   * @param pieces up to 1024, each belongs to the library until the request has ended
    * @param from the rank, or {@link #ANY_SOURCE}
    * @param tag or {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return ends when the message is there
+   * @return a request that ends when the message has arrived
    * @throws ExsException as the class says
    */
   public Request irecv(ByteBuffer[] pieces, int from, int tag, int context) throws ExsException {
@@ -301,12 +302,12 @@ public final class MessageChannel implements AutoCloseable {
   // ---------------------------------------------------------------- probes
 
   /**
-   * Whether a message is there that such a receive would get.
+   * Returns whether a message has arrived that such a receive would get.
    *
    * @param from the rank, or {@link #ANY_SOURCE}
    * @param tag or {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return what is known of it; null: there is none
+   * @return the status of the message; null: there is none
    * @throws ExsException as the class says
    */
   public Status iprobe(int from, int tag, int context) throws ExsException {
@@ -320,7 +321,7 @@ public final class MessageChannel implements AutoCloseable {
    * @param tag or {@link #ANY_TAG}
    * @param context 0 to 2^31-1
    * @param timeoutNs in nanoseconds; negative: without limit
-   * @return what is known of it; null: none has come in that time
+   * @return the status of the message; null: none has arrived in that time
    * @throws ExsException as the class says
    */
   public Status probe(int from, int tag, int context, long timeoutNs) throws ExsException {
@@ -328,12 +329,12 @@ public final class MessageChannel implements AutoCloseable {
   }
 
   /**
-   * As {@link #iprobe}, and takes the message: nobody else gets it.
+   * As {@link #iprobe}, but takes the message: no other receive gets it.
    *
    * @param from the rank, or {@link #ANY_SOURCE}
    * @param tag or {@link #ANY_TAG}
    * @param context 0 to 2^31-1
-   * @return it; null: there is none
+   * @return the message; null: there is none
    * @throws ExsException as the class says
    */
   public Message improbe(int from, int tag, int context) throws ExsException {
@@ -341,13 +342,13 @@ public final class MessageChannel implements AutoCloseable {
   }
 
   /**
-   * As {@link #probe}, and takes the message: nobody else gets it.
+   * As {@link #probe}, but takes the message: no other receive gets it.
    *
    * @param from the rank, or {@link #ANY_SOURCE}
    * @param tag or {@link #ANY_TAG}
    * @param context 0 to 2^31-1
    * @param timeoutNs in nanoseconds; negative: without limit
-   * @return it; null: none has come in that time
+   * @return the message; null: none has arrived in that time
    * @throws ExsException as the class says
    */
   public Message mprobe(int from, int tag, int context, long timeoutNs) throws ExsException {
@@ -357,11 +358,11 @@ public final class MessageChannel implements AutoCloseable {
   // ---------------------------------------------------------------- the job
 
   /**
-   * Waits for any request of the channel to end, and names it: each once, unless its end was heard of before. Sends that ended with their
-   * calls are not named.
+   * Waits for any request of the channel to end, and returns it: each once, unless the program has learned of its end before. Sends that
+   * ended with their calls are not returned.
    *
    * @param timeoutNs in nanoseconds; negative: without limit; 0: asks
-   * @return it, whose {@link Request#await} does not wait; null: none has ended in that time
+   * @return the request, whose {@link Request#await} does not wait; null: none has ended in that time
    * @throws ExsException as the class says
    */
   public Request peek(long timeoutNs) throws ExsException {
@@ -369,9 +370,9 @@ public final class MessageChannel implements AutoCloseable {
   }
 
   /**
-   * The ranks that have died. From then on receives from any source no longer end for the sake of those.
+   * The ranks that have died. From then on they no longer fail receives from any source.
    *
-   * @return all of them, in the order in which it was noticed
+   * @return all of them, in the order in which their deaths were noticed
    * @throws ExsException as the class says
    */
   public int[] failed() throws ExsException {
@@ -379,8 +380,8 @@ public final class MessageChannel implements AutoCloseable {
   }
 
   /**
-   * Ends this process at once, with that exit status, and the job if exs-run has started it. No shutdown hook runs. Does not return,
-   * unless the channel is closed.
+   * Ends this process at once with that exit status, and the job if exs-run has started it. Shutdown hooks do not run. Returns only if
+   * the channel is closed.
    *
    * @param code the exit status
    * @throws ExsException EBADF: the channel is closed
@@ -390,7 +391,7 @@ public final class MessageChannel implements AutoCloseable {
   }
 
   /**
-   * What the channel has done so far.
+   * The channel's counters.
    *
    * @return a snapshot
    * @throws ExsException as the class says
@@ -400,8 +401,8 @@ public final class MessageChannel implements AutoCloseable {
   }
 
   /**
-   * Leaves the job: waits up to 10 seconds for its sends, tells the others, and ends what is left. Threads that wait in the channel leave it with
-   * EBADF. A second call has no effect. Not ended by an interrupt.
+   * Leaves the job: waits up to 10 seconds for its sends, notifies the others, and ends the remaining requests. Threads that wait in the
+   * channel get EBADF. A second call has no effect. An interrupt does not end it.
    *
    * @throws ExsException ETIMEDOUT: a send was not matched in that time, and is given up
    */

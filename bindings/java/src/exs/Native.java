@@ -5,9 +5,9 @@ import java.nio.ByteBuffer;
 /**
  * The calls into libexs-java.so: static, with primitives, buffers and arrays alone.
  *
- * <p>They return what the C function of that name returns, and minus errno where that fails; {@link #errorText} then tells in words, to
- * the same thread. What else they have to tell is in the 64 bytes at {@code out}, which are those of the calling thread
- * ({@link CallFrame}). Those that wait do so for {@code sliceNs} at most and return {@link #PENDING} if it has not happened until then.
+ * <p>They return the result of the C function of that name, or a negative errno value; {@link #errorText} then has its text, for the same
+ * thread. Other results are in the 64 bytes at {@code out}, which belong to the calling thread ({@link CallFrame}). Calls that wait do so
+ * for at most {@code sliceNs}, and return {@link #PENDING} if nothing happened.
  */
 final class Native {
   static final int PENDING = 0;
@@ -24,18 +24,18 @@ final class Native {
   /** Calls exs_init, once and for the life of the process: direct buffers of exs must never lose their memory. */
   private static native int start();
 
-  /** What was wrong with the call of this thread that failed last. */
+  /** The text of this thread's last failed call. */
   static native String errorText(int errno);
 
-  /** What an errno means. */
+  /** The meaning of an errno value. */
   static native String describe(int errno);
 
-  /** The address of a direct buffer's first byte; 0: it is none. */
+  /** The address of a direct buffer's first byte; 0: the buffer is not direct. */
   static native long address(ByteBuffer buffer);
 
   // ---------------------------------------------------------------- memory
 
-  /** Memory of exs_alloc; its address and region are in {@code out}. */
+  /** Allocates memory of exs_alloc; {@code out} gets its address and region. */
   static native int alloc(long bytes, long out);
 
   static native int free(long address);
@@ -47,7 +47,7 @@ final class Native {
 
   // ---------------------------------------------------------------- messages
 
-  /** Addresses end with a zero byte each; null: exs-run tells. The endpoint is the request in {@code out}. */
+  /** Each address ends with a zero byte; null: exs-run supplies them. The endpoint is the request in {@code out}. */
   static native int join(byte[] addresses, int rank, int size, byte[] key, int eagerBytes, int timeoutMs, long out);
 
   static native int rank(long ep);
@@ -109,10 +109,10 @@ final class Native {
   /** Returns how many have ended; {@link #PENDING}: none yet. */
   static native int awaitSome(long ep, long handles, int count, long indices, long statuses, long sliceNs);
 
-  /** Those that have ended are 0 then, and told, also where it returns {@link #PENDING}. */
+  /** Requests that have ended become 0 and have their statuses, also if it returns {@link #PENDING}. */
   static native int awaitAll(long ep, long handles, int count, long statuses, long sliceNs);
 
-  /** The request is in {@code out}. */
+  /** Puts the request into {@code out}. */
   static native int peek(long ep, long sliceNs, long out);
 
   static native int cancel(long ep, long request);
@@ -130,7 +130,7 @@ final class Native {
 
   static native byte[] text(int socket, int option);
 
-  /** Small-packet maximum, and credits of both directions. */
+  /** Sets the small-packet maximum, and the credits of both directions. */
   static native int setLimits(int socket, int smallBytes, int credits);
 
   static native int smallBytes(int socket);
@@ -147,11 +147,11 @@ final class Native {
 
   static native int accept(int socket, int queue, long handle);
 
-  /** An offset below 0 is none. Buffer null: the memory is at {@code at}. */
+  /** An offset below 0 means none. If the buffer is null, the memory is at {@code at}. */
   static native int post(
       boolean isSend, int socket, ByteBuffer buffer, long at, long length, int flags, int queue, long handle, int region, long offset);
 
-  /** Sends `count` pieces, each of 24 bytes at {@code pieces}, an exs_iovec_t. Its event is told as that of a send. */
+  /** Sends `count` pieces, each of 24 bytes at {@code pieces}, an exs_iovec_t. Its event has the form of a send's. */
   static native int sendPieces(int socket, long pieces, int count, int queue, long handle);
 
   static native int shutdown(int socket, int how);
@@ -167,7 +167,7 @@ final class Native {
 
   static native int deleteQueue(int queue);
 
-  /** Writes up to {@code max} events of 64 bytes to {@code events} and returns how many; 0: none in the time. */
+  /** Writes up to {@code max} events of 64 bytes to {@code events} and returns how many; 0: none in that time. */
   static native int dequeue(int queue, long events, int max, long sliceNs);
 
   static native int wake(int queue);
@@ -185,7 +185,7 @@ final class Native {
 
   static native void startSlots(long slots, int count, long bytes);
 
-  /** The address of the slot to store the next update into. */
+  /** The address of the slot for the next update. */
   static native long beginSlot(long slots);
 
   static native void endSlot(long slots);

@@ -9,14 +9,14 @@ import java.nio.file.Path;
 /**
  * Loads the native libraries of this archive: for the packages of exs alone.
  *
- * <p>The JVM gives a file of native code to one class loader only, and a server has one for each web application, which may bring
- * exs.jar along. So whoever finds the file taken loads a copy of his own, which is removed at once: what is mapped stays.
+ * <p>The JVM gives a file of native code to one class loader only. A server has one for each web application, which may bring exs.jar
+ * along. A loader that finds the file taken loads a copy of its own, which is removed at once: mapped code stays.
  */
 public final class NativeLibrary {
   private NativeLibrary() {}
 
   /**
-   * Loads a library for the class loader of the class given.
+   * Loads a library for the class loader of the given class.
    *
    * @param path the file, or null: {@code name} is looked for in {@code java.library.path}
    * @param name as of {@link System#loadLibrary}
@@ -36,7 +36,7 @@ public final class NativeLibrary {
     }
   }
 
-  /** The JVM has no other sign of it than these words. */
+  /** The JVM has no other sign of this than these words. */
   private static boolean isTaken(UnsatisfiedLinkError error) {
     final String words = error.getMessage();
     return words != null && words.contains("already loaded in another classloader");
@@ -51,7 +51,7 @@ public final class NativeLibrary {
     return null;
   }
 
-  /** createTempFile makes a file that this user alone may read and write. */
+  /** createTempFile makes a file that only this user may read and write. */
   private static void loadCopy(Path file, UnsatisfiedLinkError taken) {
     Path copy = null;
     try {

@@ -8,7 +8,7 @@ final class Pieces {
 
   private Pieces() {}
 
-  /** The address of such a list, which is the frame's. */
+  /** Returns the address of such a list, in the frame's memory. */
   static long write(CallFrame frame, ByteBuffer[] pieces) {
     final ByteBuffer list = frame.list(pieces.length * BYTES);
     int at = 0;

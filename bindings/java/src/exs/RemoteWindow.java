@@ -4,11 +4,12 @@ import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 
 /**
- * The memory that the peer of a connection of messages has opened ({@link Window}), read and written here, at offsets, without the peer taking part.
+ * The memory that the peer of a message connection has opened ({@link Window}). This end reads and writes it at offsets, and the peer
+ * takes no part.
  *
- * <p>Memory, threads and errors are those of {@link StreamChannel}; besides, ERANGE: beyond the end of that memory; EINVAL: the peer's
- * receive is no window; ECANCELED: the peer has closed its window, and nothing that it opened or sent since has arrived here. Where the peer
- * has not opened a window yet, the call waits for it.
+ * <p>Memory, threads and errors are those of {@link StreamChannel}. Other errors are ERANGE: beyond the end of that memory; EINVAL: the
+ * peer's receive is no window; ECANCELED: the peer has closed its window, and has opened or sent nothing since that has arrived here. If
+ * the peer has not opened a window yet, the call waits for it.
  */
 public final class RemoteWindow {
   private static final int SNAPSHOT_BYTES = 32;
@@ -16,10 +17,10 @@ public final class RemoteWindow {
   private static final int ENOMSG = 42;
 
   /**
-   * What was found in {@link Slots}.
+   * The result of a read from {@link Slots}.
    *
    * @param update the number of the update that was read, 1 for the first
-   * @param newest the number of the newest one after that
+   * @param newest the number of the newest update after the read
    * @param tries how often the data were read
    */
   public record Snapshot(long update, long newest, long tries) {}
@@ -37,11 +38,11 @@ public final class RemoteWindow {
   }
 
   /**
-   * Reads.
+   * Reads from the window.
    *
-   * @param into where to; its remaining bytes are read
+   * @param into the destination; its remaining bytes are read
    * @param offset in the peer's memory, in bytes
-   * @return how it ended
+   * @return the result
    * @throws ExsException as the class says
    */
   public Transfer read(ByteBuffer into, long offset) throws ExsException {
@@ -49,11 +50,11 @@ public final class RemoteWindow {
   }
 
   /**
-   * Writes. The memory is free when it returns, and the data have left.
+   * Writes to the window. When it returns, the data have left and the memory is free.
    *
-   * @param from what; its remaining bytes are written
+   * @param from the data; its remaining bytes are written
    * @param offset in the peer's memory, in bytes
-   * @return how it ended
+   * @return the result
    * @throws ExsException as the class says
    */
   public Transfer write(ByteBuffer from, long offset) throws ExsException {
@@ -61,13 +62,13 @@ public final class RemoteWindow {
   }
 
   /**
-   * Reads a part of the peer's memory as no update of it has changed meanwhile ({@link Window#beginUpdate}).
+   * Reads a part of the peer's memory in a state that no update has changed meanwhile ({@link Window#beginUpdate}).
    *
-   * @param into where to
+   * @param into the destination
    * @param at the first byte there
    * @param length how many bytes, at least 1
    * @param offset in the peer's memory, in bytes
-   * @param counterOffset where the peer's counter of updates is in its memory, a multiple of 8
+   * @param counterOffset the offset of the counter of updates in the peer's memory, a multiple of 8
    * @param timeoutNs in nanoseconds; negative: without limit
    * @throws ExsException as the class says; ENOMSG: the peer has opened no window in that time; EINPROGRESS: an update crossed each try;
    *     ETIMEDOUT
@@ -81,13 +82,13 @@ public final class RemoteWindow {
   /**
    * Reads a part of a whole update in the peer's {@link Slots}. One thread at a time.
    *
-   * @param into where to
+   * @param into the destination
    * @param at the first byte there
    * @param length how many bytes, at least 1
    * @param offset in the slot, in bytes
-   * @param slotsOffset where the slots are in the peer's memory, a multiple of 8
+   * @param slotsOffset the offset of the slots in the peer's memory, a multiple of 8
    * @param timeoutNs in nanoseconds; negative: without limit
-   * @return which update it was
+   * @return the update that was read
    * @throws ExsException as {@link #snapshot}; ENOMSG also: there is no update yet; EINVAL also: there are no slots
    */
   public Snapshot snapshotOfSlots(Memory into, int at, int length, long offset, long slotsOffset, long timeoutNs) throws ExsException {
@@ -120,7 +121,7 @@ public final class RemoteWindow {
     throw ExsException.of(outcome);
   }
 
-  /** Of time, or of what the peer had not done in that. */
+  /** The time is over, or the peer had not done its part in that time. */
   private static boolean isForWant(int outcome, boolean hasWaited) {
     if (outcome == -ExsException.EINTR) return true;
     return hasWaited && (outcome == -ExsException.ETIMEDOUT || outcome == -EINPROGRESS || outcome == -ENOMSG);

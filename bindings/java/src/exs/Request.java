@@ -4,13 +4,13 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * A send or receive of a {@link MessageChannel} that is under way.
+ * A pending send or receive of a {@link MessageChannel}.
  *
- * <p>The channel holds it, and it holds its memory, until its end has been heard of: by {@link #await}, {@link #test} or those of several
- * requests. One that the program forgets is safe, but stays until the channel is closed; {@link #release} lets one go. An array that is
- * received into is written when its end is heard of, by the thread that does.
+ * <p>The channel holds it, and it holds its memory, until the program learns of its end: by {@link #await}, {@link #test} or the calls
+ * for several requests. A forgotten one is safe, but stays until the channel is closed; {@link #release} gives one up. A receive into an
+ * array writes it when a thread learns of the end, in that thread.
  *
- * <p>Threads: one waits at a time, a second gets IllegalStateException; any may call the other methods.
+ * <p>Threads: one waits at a time, and a second gets IllegalStateException; any may call the other methods.
  */
 public final class Request {
   private static final VarHandle CLAIM;
@@ -23,7 +23,7 @@ public final class Request {
     }
   }
 
-  /** Of the chain of {@link RequestTable}, which guards it. */
+  /** The next in the chain of {@link RequestTable}, which guards it. */
   Request next;
   private enum Whose { PROGRAM, BLOCKING_CALL, NOBODY }
 
@@ -41,7 +41,7 @@ public final class Request {
   @SuppressWarnings("unused") // by CLAIM
   private boolean isClaimed;
 
-  /** Where an array is that is received into. */
+  /** The place of an array that is received into. */
   record Incoming(Object array, int kind, int at, int count) {}
 
   Request(Endpoint endpoint, boolean isReceive, Object memory, Incoming incoming) {
@@ -51,18 +51,18 @@ public final class Request {
     this.incoming = incoming;
   }
 
-  /** Under way from now on, by the number that the library has given; 0: it had ended with its call. */
+  /** The request is pending from now on, under the library's number; 0: it ended with its call. */
   void start(long given) {
     handle = given;
     if (given == 0) end(Status.NOTHING, null);
   }
 
-  /** It was not started. */
+  /** The request was not started. */
   void giveUp() {
     if (memory instanceof Stage stage) stage.giveBack();
   }
 
-  /** Of a blocking call, which alone may see it. */
+  /** Only a blocking call may see this request. */
   void hide() {
     whose = Whose.BLOCKING_CALL;
   }
@@ -84,11 +84,11 @@ public final class Request {
   }
 
   /**
-   * Waits until it has ended.
+   * Waits until the request has ended.
    *
-   * @return what is known of the message; of one that was cancelled, that
-   * @throws ExsException it failed, and fails again for whoever asks again: EMSGSIZE the message was cut, ECONNRESET the other rank, or one
-   *     that might have been, has died, EPIPE it has left. EINTR: the thread was interrupted, and the request goes on. EBADF: the
+   * @return the status of the message; for a cancelled request, the cancellation
+   * @throws ExsException the request failed, and each call throws this again: EMSGSIZE the message was cut, ECONNRESET the other rank, or one
+   *     that might have been, has died, EPIPE it has left. EINTR: the thread was interrupted, and the request continues. EBADF: the
    *     channel was closed
    * @throws IllegalStateException another thread waits for it
    */
@@ -97,10 +97,10 @@ public final class Request {
   }
 
   /**
-   * Waits until it has ended, or the time is over.
+   * Waits until the request has ended, or the time is over.
    *
    * @param timeoutNs in nanoseconds; negative: without limit; 0: asks
-   * @return what is known of the message; null: it has not ended
+   * @return the status of the message; null: the request has not ended
    * @throws ExsException as {@link #await()}
    * @throws IllegalStateException another thread waits for it
    */
@@ -110,10 +110,10 @@ public final class Request {
   }
 
   /**
-   * Whether it has ended. Moves what can be moved.
+   * Returns whether the request has ended, after moving pending bytes.
    *
-   * @return true: {@link #status} tells how, and {@link #await} does not wait
-   * @throws ExsException EBADF: the channel was closed before that was known
+   * @return true: {@link #status} has the result, and {@link #await} does not wait
+   * @throws ExsException EBADF: the channel was closed before the end was known
    * @throws IllegalStateException another thread waits for it
    */
   public boolean test() throws ExsException {
@@ -121,16 +121,16 @@ public final class Request {
   }
 
   /**
-   * How it ended.
+   * The status of a request that has ended.
    *
-   * @return null until its end has been heard of
+   * @return the status; null until the program has learned of the end
    */
   public Status status() {
     return status;
   }
 
   /**
-   * Whether it is a receive.
+   * Returns whether the request is a receive.
    *
    * @return false: a send
    */
@@ -139,8 +139,8 @@ public final class Request {
   }
 
   /**
-   * Cancels a receive that no message has matched, or a send that has not left; others end as ever. Either way it has to be
-   * waited for.
+   * Cancels a receive that no message has matched, or a send that has not left; others end normally. Either way the program has to wait
+   * for the end.
    *
    * @throws ExsException EBADF: the channel is closed
    */
@@ -149,8 +149,7 @@ public final class Request {
   }
 
   /**
-   * Lets it end by itself: nobody will ask for it. Its memory stays the library's until then. An array that is received into is not
-   * written.
+   * Gives the request up: it ends by itself. Its memory belongs to the library until then. An array that is received into is not written.
    *
    * @throws IllegalStateException another thread waits for it
    */
@@ -163,16 +162,16 @@ public final class Request {
   }
 
   /**
-   * What the program has attached.
+   * The object that the program has attached.
    *
-   * @return null: nothing
+   * @return the object; null: none
    */
   public Object attachment() {
     return attachment;
   }
 
   /**
-   * Attaches something, for whoever gets the request by {@link MessageChannel#peek}.
+   * Attaches an object, which {@link MessageChannel#peek} returns with the request.
    *
    * @param something any object, or null
    */
@@ -189,7 +188,7 @@ public final class Request {
     }
   }
 
-  /** Nobody else waits for it from now on. */
+  /** No other thread waits for it from now on. */
   void claim() {
     if (!CLAIM.compareAndSet(this, false, true)) throw new IllegalStateException("another thread waits for this request, or it was released");
   }
@@ -198,7 +197,7 @@ public final class Request {
     CLAIM.setRelease(this, false);
   }
 
-  /** What the library has told, and why it failed, if it did. Whoever calls has the claim. */
+  /** Sets the status, and the error text if it failed. The caller has the claim. */
   void end(Status told, String why) {
     failure = why;
     if (memory instanceof Stage stage) {
@@ -208,14 +207,14 @@ public final class Request {
     endWithout(told);
   }
 
-  /** The same, where the memory is of no use any more. */
+  /** As end(), but the memory is of no use any more. */
   void endWithout(Status told) {
     memory = null;
     incoming = null;
     status = told;
   }
 
-  /** The channel was closed before its end was heard of. */
+  /** The channel was closed before the program learned of the end. */
   void endClosed() {
     failure = "MessageChannel: it was closed before the request had ended";
     if (memory instanceof Stage stage) stage.giveBack();
@@ -227,7 +226,7 @@ public final class Request {
     Native.copyOut(incoming.array, incoming.kind, incoming.at, (int) Math.min(elements, incoming.count), stage.address());
   }
 
-  /** Of one that has ended. */
+  /** The result of a request that has ended. */
   Status result() throws ExsException {
     final Status told = status;
     if (told.error() == 0 || told.isCancelled()) return told;

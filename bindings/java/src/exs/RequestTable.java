@@ -5,24 +5,24 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The requests of a channel that have not been given up, by their number: it holds them, and they their memory, so that nothing happens to
- * memory that the library still uses, whatever the program forgets.
+ * The requests of a channel that have not been given up, by their numbers. It holds them, and they hold their memory. So memory that the
+ * library uses stays, whatever the program forgets.
  *
- * <p>Requests are started and entered under the lock of this object. So who finds none under a number that the library has named
- * ({@link MessageChannel#peek}) knows that it is nobody's. Thread: any.
+ * <p>Requests are started and entered under the lock of this object. So a number that the library returns ({@link MessageChannel#peek})
+ * and that is not here belongs to no request. Thread: any.
  */
 final class RequestTable {
   private static final int SLOTS_AT_FIRST = 64;
   private static final int LOOKS = 8;
 
-  /** By the low bits of their numbers, which the library gives one after the other; chained by Request.next. */
+  /** Indexed by the low bits of their numbers, which the library assigns one after the other; chained by Request.next. */
   private Request[] slots = new Request[SLOTS_AT_FIRST];
   private int count;
-  /** Those that nobody will ask for any more. */
+  /** Requests that the program has given up. */
   private final ArrayDeque<Request> released = new ArrayDeque<>();
   private volatile boolean hasReleased;
 
-  /** So that the next add() needs no memory. */
+  /** Reserves memory, so that the next add() needs none. */
   synchronized void reserve() {
     if (count == slots.length) grow();
   }
@@ -48,7 +48,7 @@ final class RequestTable {
     }
   }
 
-  /** Null: it is none of them. */
+  /** Returns null if there is no such request. */
   synchronized Request find(long handle) {
     Request one = slots[slotOf(slots, handle)];
     while (one != null && one.handle() != handle) one = one.next;
@@ -64,7 +64,7 @@ final class RequestTable {
     hasReleased = true;
   }
 
-  /** Some of the released ones, to see whether they have ended; who has not is to be released again. */
+  /** Removes some of the released ones, to check whether they have ended; release those that have not again. */
   List<Request> someReleased() {
     return hasReleased ? takeReleased() : List.of();
   }
@@ -76,7 +76,7 @@ final class RequestTable {
     return some;
   }
 
-  /** All of them, which are forgotten. */
+  /** Removes and returns all. */
   synchronized List<Request> clear() {
     final List<Request> all = new ArrayList<>(count);
     for (Request first : slots) {

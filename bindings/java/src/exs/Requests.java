@@ -1,12 +1,13 @@
 package exs;
 
 /**
- * Waits for several requests. All are of one channel; null ones, and those whose end was heard of before, count as none.
+ * Waits for several requests. All belong to one channel. Null ones, and those whose end the program has learned of before, are ignored.
  *
- * <p>How a request ended {@link Request#status} and {@link Request#await} tell; that one of them failed is no error here.
+ * <p>{@link Request#status} and {@link Request#await} have the outcome of a request; its failure is no error here.
  *
- * <p>Threads: any. IllegalStateException: another thread waits for one of the requests, or one was released. IllegalArgumentException: they are
- * of several channels. {@link ExsException} with EINTR: the thread was interrupted, and the requests go on; EBADF: the channel is closed.
+ * <p>Threads: any. IllegalStateException: another thread waits for one of the requests, or one was released. IllegalArgumentException:
+ * they belong to several channels. {@link ExsException} with EINTR: the thread was interrupted, and the requests continue; EBADF: the
+ * channel is closed.
  */
 public final class Requests {
   private static final int[] NONE = {};
@@ -14,9 +15,9 @@ public final class Requests {
   private Requests() {}
 
   /**
-   * Waits until one has ended. The end of that one alone has been heard of then.
+   * Waits until one has ended. The program learns of the end of that one alone.
    *
-   * @param requests of which
+   * @param requests the requests
    * @param timeoutNs in nanoseconds; negative: without limit; 0: asks
    * @return its index; -1: none has ended in that time, or there is none
    * @throws ExsException as the class says
@@ -34,9 +35,9 @@ public final class Requests {
   }
 
   /**
-   * Whether one has ended: {@link #awaitAny} without a wait.
+   * Returns one that has ended: {@link #awaitAny} without a wait.
    *
-   * @param requests of which
+   * @param requests the requests
    * @return its index; -1: none has
    * @throws ExsException as the class says
    */
@@ -47,9 +48,9 @@ public final class Requests {
   /**
    * Waits until at least one has ended.
    *
-   * @param requests of which
+   * @param requests the requests
    * @param timeoutNs in nanoseconds; negative: without limit; 0: asks
-   * @return the indices of all that have ended, in ascending order; none: none has in that time, or there is none
+   * @return the indices of all that have ended, in ascending order; empty: none has in that time, or there is none
    * @throws ExsException as the class says
    */
   public static int[] awaitSome(Request[] requests, long timeoutNs) throws ExsException {
@@ -65,9 +66,9 @@ public final class Requests {
   }
 
   /**
-   * Those that have ended: {@link #awaitSome} without a wait.
+   * Returns those that have ended: {@link #awaitSome} without a wait.
    *
-   * @param requests of which
+   * @param requests the requests
    * @return their indices in ascending order
    * @throws ExsException as the class says
    */
@@ -76,9 +77,10 @@ public final class Requests {
   }
 
   /**
-   * Waits until all have ended. Where the time is over before, or the thread is interrupted, the end of some may have been heard of.
+   * Waits until all have ended. If the time is over before, or the thread is interrupted, the program may have learned of the end of
+   * some.
    *
-   * @param requests of which
+   * @param requests the requests
    * @param timeoutNs in nanoseconds; negative: without limit; 0: asks
    * @return whether all have ended
    * @throws ExsException as the class says
@@ -94,10 +96,10 @@ public final class Requests {
   }
 
   /**
-   * Whether all have ended: {@link #awaitAll} without a wait.
+   * Returns whether all have ended: {@link #awaitAll} without a wait.
    *
-   * @param requests of which
-   * @return true: all
+   * @param requests the requests
+   * @return whether all have ended
    * @throws ExsException as the class says
    */
   public static boolean testAll(Request[] requests) throws ExsException {

@@ -18,11 +18,11 @@ public final class ServerChannel implements AutoCloseable {
   }
 
   /**
-   * Listens by whatever provider suits the peers.
+   * Listens by any provider that suits the peers.
    *
    * @param type of the sockets that it accepts
    * @param at the address; port 0: a free one
-   * @param backlog how many peers may wait for an accept
+   * @param backlog the limit of peers that wait for an accept
    * @return the channel
    * @throws ExsException EADDRINUSE and others of exs_bind and exs_listen
    */
@@ -31,12 +31,12 @@ public final class ServerChannel implements AutoCloseable {
   }
 
   /**
-   * Listens.
+   * Listens by a provider.
    *
    * @param type of the sockets that it accepts
    * @param at the address; port 0: a free one
-   * @param backlog how many peers may wait for an accept
-   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: as it suits
+   * @param backlog the limit of peers that wait for an accept
+   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: the library chooses
    * @return the channel
    * @throws ExsException EADDRINUSE and others of exs_bind and exs_listen; EINVAL, ENOTSUP: the provider
    */
@@ -45,13 +45,13 @@ public final class ServerChannel implements AutoCloseable {
   }
 
   /**
-   * Listens.
+   * Listens by a provider, with limits.
    *
    * @param type of the sockets that it accepts
    * @param at the address; port 0: a free one
-   * @param backlog how many peers may wait for an accept
-   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: as it suits
-   * @param limits what this end asks for; null: what the library does
+   * @param backlog the limit of peers that wait for an accept
+   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: the library chooses
+   * @param limits the limits that this end asks for; null: the library's
    * @return the channel
    * @throws ExsException EADDRINUSE and others of exs_bind and exs_listen; EINVAL, ENOTSUP: the provider; EINVAL: the limits
    */
@@ -82,10 +82,10 @@ public final class ServerChannel implements AutoCloseable {
   }
 
   /**
-   * Accepts a peer.
+   * Starts to accept a peer.
    *
-   * @param loop who tells
-   * @return the connection when there is one; or an {@link ExsException} as the class says
+   * @param loop completes the future or calls the handler
+   * @return a future of the connection; or of an {@link ExsException} as the class says
    */
   public CompletableFuture<StreamChannel> accept(Loop loop) {
     return loop.submit(this, "accept",
@@ -97,7 +97,7 @@ public final class ServerChannel implements AutoCloseable {
   }
 
   /**
-   * Where it listens.
+   * The address where it listens.
    *
    * @return the address, with the port that was free
    * @throws ExsException EBADF: it is closed
@@ -107,7 +107,7 @@ public final class ServerChannel implements AutoCloseable {
   }
 
   /**
-   * Listens no more. Accepts that wait end with ECANCELED. A second call has no effect.
+   * Stops listening. Accepts that wait end with ECANCELED. A second call has no effect.
    *
    * @throws ExsException as of exs_close; it is closed all the same
    */

@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Several copies of what is published in a {@link Window}, so that peers find a whole one however often it is updated
- * ({@link RemoteWindow#snapshotOfSlots}). Each update is stored, all of it, into another slot. Thread: one at a time.
+ * Several copies of data that are published in a {@link Window}, so that peers find a whole one however often it is updated ({@link
+ * RemoteWindow#snapshotOfSlots}). Each update stores all of the data into another slot. Thread: one at a time.
  */
 public final class Slots {
   private final Memory memory;
@@ -19,7 +19,7 @@ public final class Slots {
   }
 
   /**
-   * How much memory slots take.
+   * The memory that slots need.
    *
    * @param count of slots, 2 to 32
    * @param slotBytes of each, in bytes
@@ -35,7 +35,7 @@ public final class Slots {
   /**
    * Sets up slots, before a peer reads them.
    *
-   * @param memory where
+   * @param memory the memory
    * @param at the first byte, a multiple of 8; {@link #bytes} follow
    * @param count of slots, 2 to 32
    * @param slotBytes of each, in bytes

@@ -9,7 +9,7 @@ final class SocketText {
 
   private SocketText() {}
 
-  /** "": there is nothing to tell. */
+  /** Returns an empty text if there is none. */
   static String of(int socket, int option) {
     final byte[] bytes = Native.text(socket, option);
     return bytes == null ? "" : new String(bytes, StandardCharsets.UTF_8);

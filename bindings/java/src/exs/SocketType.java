@@ -1,9 +1,9 @@
 package exs;
 
-/** What a socket carries. */
+/** The content of a socket. */
 public enum SocketType {
-  /** Bytes, as TCP does. */
+  /** Bytes, as in TCP. */
   STREAM,
-  /** Messages, each received as it was sent; windows are of these alone. */
+  /** Messages, each received as it was sent; only these have windows. */
   MESSAGES
 }

@@ -2,11 +2,9 @@ package exs;
 
 import java.util.ArrayDeque;
 
-/**
- * Memory that arrays pass through: a power of two bytes. Those given back wait for the next of their size, up to a bound for each size.
- */
+/** Memory that arrays pass through: a power of two bytes. Returned ones wait for the next of their size, up to a limit for each size. */
 final class Stage {
-  /** What every thread keeps one of. */
+  /** Each thread keeps one of this size. */
   static final int SMALL_BYTES = 1 << 16;
 
   private static final int SIZES = 31;

@@ -1,22 +1,22 @@
 package exs;
 
 /**
- * What is known of a message that has been received, sent or probed. Immutable; any thread may read it.
+ * The status of a message that was received, sent or probed. Immutable; any thread may read it.
  *
  * @param source the rank it came from; of sends: the rank it went to
  * @param tag its tag
  * @param context its context
- * @param length its length in bytes, also where the receive had less room
- * @param error 0, or an errno: {@link ExsException#EMSGSIZE} says that it was cut
+ * @param length its length in bytes, even if the receive had less room
+ * @param error 0, or an errno: {@link ExsException#EMSGSIZE}: the message was cut
  * @param isCancelled whether the request was cancelled and no message moved
  */
 public record Status(int source, int tag, int context, long length, int error, boolean isCancelled) {
-  /** Of a request that has nothing to tell: a send that had ended with its call. */
+  /** The status of a request without a message: a send that ended with its call. */
   static final Status NOTHING =
       new Status(MessageChannel.ANY_SOURCE, MessageChannel.ANY_TAG, 0, 0, 0, false);
 
   /**
-   * How many elements of a type the message holds.
+   * The number of elements of a type in the message.
    *
    * @param elementBytes the size of one, at least 1
    * @return the number of whole elements

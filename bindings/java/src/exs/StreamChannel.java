@@ -9,16 +9,16 @@ import java.util.concurrent.CompletableFuture;
 /**
  * A connection to a peer of exs: of bytes, or of messages ({@link SocketType}).
  *
- * <p><b>Memory.</b> What is moved are the bytes of a direct buffer between its position and its limit, as they are at the call, which changes neither; or
- * a part of a {@link Memory}, which is fastest for long transfers because it is registered. Nothing is copied here. The bytes
- * belong to the library until the operation has ended.
+ * <p><b>Memory.</b> A transfer moves the bytes of a direct buffer between its position and its limit at the call, which changes neither;
+ * or a part of a {@link Memory}, which is fastest for long transfers because it is registered. Nothing is copied here. The bytes belong
+ * to the library until the operation has ended.
  *
- * <p><b>Threads.</b> Any thread may call anything at any time. Of blocking sends, and of blocking receives, one goes after the other. Operations
- * with a {@link Loop} may be under way many at once, and complete in the order in which they were started.
+ * <p><b>Threads.</b> Any thread may call anything at any time. Blocking sends go one after the other, and so do blocking receives. Many
+ * operations with a {@link Loop} may be pending at once; they complete in the order in which they were started.
  *
- * <p><b>Errors.</b> IllegalArgumentException: a heap buffer. {@link ExsException} with EPIPE: the peer takes no more; ECONNRESET, ETIMEDOUT: the
- * connection broke; ECANCELED: the channel was closed meanwhile; EBADF: it is closed; EAGAIN: too many operations are under way;
- * EINTR: the thread was interrupted, and the operation had not started; one that had started is waited for.
+ * <p><b>Errors.</b> IllegalArgumentException: a heap buffer. {@link ExsException} with EPIPE: the peer receives no more; ECONNRESET,
+ * ETIMEDOUT: the connection broke; ECANCELED: the channel was closed meanwhile; EBADF: it is closed; EAGAIN: too many operations are
+ * pending; EINTR: the thread was interrupted, and the operation had not started. An operation that has started is waited for.
  */
 public final class StreamChannel implements AutoCloseable {
   private static final int SHUT_WR = 1;
@@ -30,13 +30,13 @@ public final class StreamChannel implements AutoCloseable {
   private final Lane sends = new Lane();
   private final Lane receives = new Lane();
 
-  /** What has been connected or accepted. */
+  /** Takes over a connected or accepted socket. */
   StreamChannel(Descriptor descriptor) {
     this.descriptor = descriptor;
   }
 
   /**
-   * Connects by whatever provider suits both ends, and waits until the peer has accepted.
+   * Connects by any provider that suits both ends, and waits until the peer has accepted.
    *
    * @param type of the socket, the same as the peer's
    * @param to where the peer listens
@@ -52,7 +52,7 @@ public final class StreamChannel implements AutoCloseable {
    *
    * @param type of the socket, the same as the peer's
    * @param to where the peer listens
-   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: as it suits
+   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: the library chooses
    * @return the connection
    * @throws ExsException as the class says; ECONNREFUSED, EHOSTUNREACH and others of exs_connect; EINVAL, ENOTSUP: the provider
    */
@@ -65,8 +65,8 @@ public final class StreamChannel implements AutoCloseable {
    *
    * @param type of the socket, the same as the peer's
    * @param to where the peer listens
-   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: as it suits
-   * @param limits what this end asks for; null: what the library does
+   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: the library chooses
+   * @param limits the limits that this end asks for; null: the library's
    * @return the connection
    * @throws ExsException as of {@link #connect(SocketType, InetSocketAddress, String)}; EINVAL: the limits
    */
@@ -83,27 +83,28 @@ public final class StreamChannel implements AutoCloseable {
   }
 
   /**
-   * Connects.
+   * Starts to connect.
    *
-   * @param loop who tells
+   * @param loop completes the future or calls the handler
    * @param type of the socket, the same as the peer's
    * @param to where the peer listens
-   * @param provider as EXS_SO_PROVIDER; null: as it suits
-   * @return the connection when the peer has accepted; or an {@link ExsException} as of {@link #connect(SocketType, InetSocketAddress, String)}
+   * @param provider as EXS_SO_PROVIDER; null: the library chooses
+   * @return a future of the connection, when the peer has accepted; or of an {@link ExsException} as of
+   *     {@link #connect(SocketType, InetSocketAddress, String)}
    */
   public static CompletableFuture<StreamChannel> connect(Loop loop, SocketType type, InetSocketAddress to, String provider) {
     return connect(loop, type, to, provider, null);
   }
 
   /**
-   * Connects.
+   * Starts to connect, with limits.
    *
-   * @param loop who tells
+   * @param loop completes the future or calls the handler
    * @param type of the socket, the same as the peer's
    * @param to where the peer listens
-   * @param provider as EXS_SO_PROVIDER; null: as it suits
-   * @param limits what this end asks for; null: what the library does
-   * @return the connection when the peer has accepted; or an {@link ExsException} as of
+   * @param provider as EXS_SO_PROVIDER; null: the library chooses
+   * @param limits the limits that this end asks for; null: the library's
+   * @return a future of the connection, when the peer has accepted; or of an {@link ExsException} as of
    *     {@link #connect(SocketType, InetSocketAddress, String, SocketLimits)}
    */
   public static CompletableFuture<StreamChannel> connect(
@@ -128,7 +129,7 @@ public final class StreamChannel implements AutoCloseable {
   /**
    * Sends one message, or the next bytes of a stream, and waits until the memory is free again.
    *
-   * @param from what
+   * @param from the data
    * @throws ExsException as the class says
    */
   public void send(ByteBuffer from) throws ExsException {
@@ -136,9 +137,9 @@ public final class StreamChannel implements AutoCloseable {
   }
 
   /**
-   * Sends part of a memory, likewise.
+   * Sends part of a memory, and waits until it is free again.
    *
-   * @param from of which
+   * @param from the memory
    * @param at the first byte
    * @param length how many bytes
    * @throws ExsException as the class says
@@ -150,9 +151,9 @@ public final class StreamChannel implements AutoCloseable {
   /**
    * Starts to send one message, or the next bytes of a stream.
    *
-   * @param loop who tells
-   * @param from what; the library's until the end
-   * @return completes when the memory is free again; or with an {@link ExsException} as the class says
+   * @param loop completes the future or calls the handler
+   * @param from the data; it belongs to the library until the end
+   * @return a future that completes when the memory is free again; or with an {@link ExsException} as the class says
    */
   public CompletableFuture<Transfer> send(Loop loop, ByteBuffer from) {
     return loop.submit(from, "send", post(true, from, 0, NO_OFFSET), Transfer::of);
@@ -161,11 +162,11 @@ public final class StreamChannel implements AutoCloseable {
   /**
    * Starts to send part of a memory.
    *
-   * @param loop who tells
-   * @param from of which; the library's until the end
+   * @param loop completes the future or calls the handler
+   * @param from the memory; it belongs to the library until the end
    * @param at the first byte
    * @param length how many bytes
-   * @return completes when the memory is free again; or with an {@link ExsException} as the class says
+   * @return a future that completes when the memory is free again; or with an {@link ExsException} as the class says
    */
   public CompletableFuture<Transfer> send(Loop loop, Memory from, int at, int length) {
     return loop.submit(from.keeper(), "send", post(true, from, at, length, 0, NO_OFFSET), Transfer::of);
@@ -174,8 +175,8 @@ public final class StreamChannel implements AutoCloseable {
   /**
    * Receives one message, or the next bytes of a stream: at least one, unless the peer has ended its sending.
    *
-   * @param into where to; a longer message is cut
-   * @return what came
+   * @param into the destination; a longer message is cut
+   * @return the result
    * @throws ExsException as the class says
    */
   public Transfer recv(ByteBuffer into) throws ExsException {
@@ -183,12 +184,12 @@ public final class StreamChannel implements AutoCloseable {
   }
 
   /**
-   * Receives into part of a memory, likewise.
+   * Receives into part of a memory, and waits for the bytes.
    *
-   * @param into of which
+   * @param into the memory
    * @param at the first byte
    * @param length how many bytes
-   * @return what came
+   * @return the result
    * @throws ExsException as the class says
    */
   public Transfer recv(Memory into, int at, int length) throws ExsException {
@@ -196,10 +197,10 @@ public final class StreamChannel implements AutoCloseable {
   }
 
   /**
-   * Receives all bytes that there is room for, of a stream.
+   * Receives from a stream until the buffer is full.
    *
-   * @param into where to
-   * @return what came: less than asked for only where the peer has ended its sending
+   * @param into the destination
+   * @return the result; fewer bytes only if the peer has ended its sending
    * @throws ExsException as the class says
    */
   public Transfer recvAll(ByteBuffer into) throws ExsException {
@@ -209,9 +210,9 @@ public final class StreamChannel implements AutoCloseable {
   /**
    * Starts to receive one message, or the next bytes of a stream.
    *
-   * @param loop who tells
-   * @param into where to; the library's until the end
-   * @return what came; or an {@link ExsException} as the class says
+   * @param loop completes the future or calls the handler
+   * @param into the destination; it belongs to the library until the end
+   * @return a future of the result; or of an {@link ExsException} as the class says
    */
   public CompletableFuture<Transfer> recv(Loop loop, ByteBuffer into) {
     return loop.submit(into, "recv", post(false, into, 0, NO_OFFSET), Transfer::of);
@@ -220,11 +221,11 @@ public final class StreamChannel implements AutoCloseable {
   /**
    * Starts to receive into part of a memory.
    *
-   * @param loop who tells
-   * @param into of which; the library's until the end
+   * @param loop completes the future or calls the handler
+   * @param into the memory; it belongs to the library until the end
    * @param at the first byte
    * @param length how many bytes
-   * @return what came; or an {@link ExsException} as the class says
+   * @return a future of the result; or of an {@link ExsException} as the class says
    */
   public CompletableFuture<Transfer> recv(Loop loop, Memory into, int at, int length) {
     return loop.submit(into.keeper(), "recv", post(false, into, at, length, 0, NO_OFFSET), Transfer::of);
@@ -233,11 +234,11 @@ public final class StreamChannel implements AutoCloseable {
   /**
    * Starts to send several pieces of memory one after the other, as one message or as the next bytes of a stream.
    *
-   * @param <A> what the handler is to know
-   * @param loop who tells
-   * @param from direct buffers, at most 1024; the library's until the end. Those that lie in a {@link Memory} are registered already
-   * @param attachment what the handler is to know
-   * @param handler is told when the memory is free again, or of an {@link ExsException} as the class says; by this thread if that is at once
+   * @param <A> the type of the attachment
+   * @param loop completes the future or calls the handler
+   * @param from direct buffers, at most 1024; they belong to the library until the end. Those in a {@link Memory} are registered already
+   * @param attachment passed to the handler
+   * @param handler called when the memory is free again, or with an {@link ExsException} as the class says; on this thread if that is at once
    */
   public <A> void send(Loop loop, ByteBuffer[] from, A attachment, CompletionHandler<Transfer, ? super A> handler) {
     final ByteBuffer[] pieces = from.clone();
@@ -255,19 +256,19 @@ public final class StreamChannel implements AutoCloseable {
   /**
    * Starts to receive into part of a memory.
    *
-   * @param <A> what the handler is to know
-   * @param loop who tells
-   * @param into of which; the library's until the end
+   * @param <A> the type of the attachment
+   * @param loop completes the future or calls the handler
+   * @param into the memory; it belongs to the library until the end
    * @param at the first byte
    * @param length how many bytes
-   * @param attachment what the handler is to know
-   * @param handler is told what came, or of an {@link ExsException} as the class says; by this thread if that is at once
+   * @param attachment passed to the handler
+   * @param handler called with the result, or with an {@link ExsException} as the class says; on this thread if that is at once
    */
   public <A> void recv(Loop loop, Memory into, int at, int length, A attachment, CompletionHandler<Transfer, ? super A> handler) {
     loop.submit(into.keeper(), "recv", post(false, into, at, length, 0, NO_OFFSET), Loop.Ending.of(attachment, handler));
   }
 
-  /** A transfer at an offset of the peer's window, or none. */
+  /** Makes a transfer, with or without an offset in the peer's window. */
   Loop.Post post(boolean isSend, ByteBuffer buffer, int flags, long offset) {
     if (!buffer.isDirect()) throw new IllegalArgumentException("a buffer that is not direct");
     if (!isSend && buffer.isReadOnly()) throw new ReadOnlyBufferException();
@@ -294,7 +295,7 @@ public final class StreamChannel implements AutoCloseable {
   // ---------------------------------------------------------------- the connection
 
   /**
-   * Ends sending: the peer receives what was sent before, then the end.
+   * Ends sending: the peer receives all that was sent before, then the end.
    *
    * @throws ExsException as the class says
    */
@@ -303,7 +304,7 @@ public final class StreamChannel implements AutoCloseable {
   }
 
   /**
-   * Its own address.
+   * The address of this end.
    *
    * @return the address
    * @throws ExsException EBADF: it is closed
@@ -313,7 +314,7 @@ public final class StreamChannel implements AutoCloseable {
   }
 
   /**
-   * The peer's address.
+   * The address of the peer.
    *
    * @return the address
    * @throws ExsException EBADF: it is closed; ENOTCONN
@@ -323,7 +324,7 @@ public final class StreamChannel implements AutoCloseable {
   }
 
   /**
-   * Who moves its bytes.
+   * The provider that moves the bytes.
    *
    * @return the name of the provider: {@code "shm"}, {@code "iwarp"} or {@code "verbs"}
    * @throws ExsException EBADF: it is closed
@@ -351,9 +352,9 @@ public final class StreamChannel implements AutoCloseable {
   /**
    * Starts to close: sends may complete within the linger time, other operations end with ECANCELED. A second call has no effect.
    *
-   * @param loop who tells
-   * @return completes when all operations have ended; or with an {@link ExsException}: ETIMEDOUT: the peer took longer; it is closed all
-   *     the same
+   * @param loop completes the future or calls the handler
+   * @return a future that completes when all operations have ended; or with an {@link ExsException}: ETIMEDOUT: the peer took longer;
+   *     the channel is closed all the same
    */
   public CompletableFuture<Void> close(Loop loop) {
     if (!descriptor.shut()) return CompletableFuture.completedFuture(null);
@@ -367,7 +368,7 @@ public final class StreamChannel implements AutoCloseable {
           closed.completeExceptionally(failure);
         }
       });
-    } catch (ExsException e) {  // the loop is full, or closed: what remains is to wait
+    } catch (ExsException e) {  // the loop is full, or closed, so only a wait remains
       Native.closeSocket(socket());
       closed.complete(null);
     }
@@ -377,8 +378,8 @@ public final class StreamChannel implements AutoCloseable {
   /**
    * Breaks the connection: all operations end at once, whatever the peer does, and the peer sees a reset. A second call has no effect.
    *
-   * @param loop who tells
-   * @return completes when all operations have ended
+   * @param loop completes the future or calls the handler
+   * @return a future that completes when all operations have ended
    */
   public CompletableFuture<Void> abort(Loop loop) {
     try {
@@ -390,7 +391,7 @@ public final class StreamChannel implements AutoCloseable {
   }
 
   /**
-   * What both ends have agreed on.
+   * The limits that both ends have agreed on.
    *
    * @return the limits
    * @throws ExsException EBADF: it is closed
@@ -401,9 +402,9 @@ public final class StreamChannel implements AutoCloseable {
   }
 
   /**
-   * Sets how long a close lets sends complete; 5 seconds unless it is set.
+   * Sets how long a close lets sends complete; the default is 5 seconds.
    *
-   * @param milliseconds how long; 0: a close breaks the connection at once
+   * @param milliseconds the time; 0: a close breaks the connection at once
    * @throws ExsException EBADF: it is closed; EINVAL: below 0
    */
   public void setLinger(int milliseconds) throws ExsException {
@@ -420,12 +421,12 @@ public final class StreamChannel implements AutoCloseable {
     receives.close();
   }
 
-  /** Of one operation, if the channel is open. */
+  /** Cancels one operation, if the channel is open. */
   void cancel(long handle) {
     try {
       descriptor.use(frame -> Native.cancelOperation(socket(), handle));
     } catch (ExsException e) {
-      assert descriptor.isClosed();  // which has cancelled it
+      assert descriptor.isClosed();  // closing has cancelled it
     }
   }
 

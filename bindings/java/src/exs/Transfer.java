@@ -1,9 +1,9 @@
 package exs;
 
 /**
- * How a send or receive on a {@link StreamChannel} ended.
+ * The result of a send or receive on a {@link StreamChannel}.
  *
- * @param length how many bytes were moved
+ * @param length the number of moved bytes
  * @param isEnd of receives: whether the peer has ended its sending and nothing more will come
  * @param isCut of receives: whether the message was longer than the memory for it, and its rest is gone
  * @param messageLength of receives that were cut: the length of the whole message in bytes; else {@code length}

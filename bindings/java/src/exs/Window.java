@@ -6,37 +6,37 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Memory of this process that the peer of a connection of messages reads, or writes, whenever it likes ({@link RemoteWindow}), while this
- * process computes and makes no call for it. A connection has one window of each kind at a time.
+ * Memory of this process that the peer of a message connection reads or writes at any time ({@link RemoteWindow}). Meanwhile this process
+ * computes and makes no call for it. A connection has one window of each kind at a time.
  *
- * <p>What is updated while the peer may read goes between {@link #beginUpdate} and {@link #endUpdate}, of one thread at a time; or into
- * {@link Slots}. Both make it possible to read whole updates.
+ * <p>Updates while the peer may read go between {@link #beginUpdate} and {@link #endUpdate}, from one thread at a time, or into {@link
+ * Slots}. Both let the peer read whole updates.
  *
- * <p>Threads: any, but for updates. Errors: {@link ExsException} with EBADF: the window or the channel is closed; EBUSY: there is such a
- * window; EOPNOTSUPP: the connection is a stream.
+ * <p>Threads: any, except for updates. Errors: {@link ExsException} with EBADF: the window or the channel is closed; EBUSY: there is such
+ * a window; EOPNOTSUPP: the connection is a stream.
  */
 public final class Window implements AutoCloseable {
-  /** What the peer may do. */
+  /** The peer's access. */
   public enum Access {
-    /** Read it: a persistent send. */
+    /** The peer may read: a persistent send. */
     READ,
-    /** Write it: a persistent receive. */
+    /** The peer may write: a persistent receive. */
     WRITE
   }
 
   /**
-   * What the peer has done since the last one.
+   * The peer's transfers since the last visit.
    *
    * @param count how many transfers
-   * @param length how many bytes they moved
-   * @param offset where in the window the last one began
+   * @param length the number of bytes that they moved
+   * @param offset the offset of the last one in the window
    */
   public record Visit(long count, long length, long offset) {}
 
   private static final int PERSISTENT = 0x00200000;
   private static final int NOTIFY = 0x00400000;
   private static final int DEPTH = 4;
-  /** Of the operations of windows, each its own; those of lanes are less. */
+  /** The handles of windows' operations, each its own; those of lanes are lower. */
   private static final AtomicLong HANDLES = new AtomicLong(1L << 32);
 
   private final StreamChannel channel;
@@ -59,9 +59,9 @@ public final class Window implements AutoCloseable {
    * Opens all of a memory to the peer.
    *
    * @param channel of messages
-   * @param memory which stays the library's until the window is closed; the program may write and read it all the same
-   * @param access what the peer may do
-   * @param isTold whether {@link #await} tells what it has done
+   * @param memory the memory, which belongs to the library until the window is closed; the program may still read and write it
+   * @param access the peer's access
+   * @param isTold whether {@link #await} reports the peer's transfers
    * @return the window
    * @throws ExsException as the class says; EPIPE, ENOMEM
    */
@@ -83,7 +83,7 @@ public final class Window implements AutoCloseable {
   }
 
   /**
-   * The memory that it shows.
+   * The memory of the window.
    *
    * @return the memory
    */
@@ -92,10 +92,10 @@ public final class Window implements AutoCloseable {
   }
 
   /**
-   * Waits until the peer has read, or written, the window, where it is to be told.
+   * Waits until the peer has read, or written, a window that reports this.
    *
    * @param timeoutNs in nanoseconds; negative: without limit; 0: asks
-   * @return what it has done since the last call; null: nothing in that time
+   * @return the transfers since the last call; null: none in that time
    * @throws ExsException as the class says; ECONNRESET and others: the connection has ended
    */
   public Visit await(long timeoutNs) throws ExsException {
@@ -109,7 +109,7 @@ public final class Window implements AutoCloseable {
     return null;
   }
 
-  /** Null: there is none in that time. */
+  /** Returns null if there is none in that time. */
   private Event next(long sliceNs) throws ExsException {
     lock.lock();
     try {
@@ -130,9 +130,9 @@ public final class Window implements AutoCloseable {
   }
 
   /**
-   * Starts an update of what the peer reads with {@link RemoteWindow#snapshot}. One thread at a time.
+   * Starts an update of data that the peer reads with {@link RemoteWindow#snapshot}. One thread at a time.
    *
-   * @param at where in the memory the counter of updates is: 8 bytes that are nothing else, at a multiple of 8
+   * @param at the counter of updates in the memory: 8 bytes for this alone, at a multiple of 8
    * @throws IllegalArgumentException another place
    */
   public void beginUpdate(int at) {
@@ -158,8 +158,8 @@ public final class Window implements AutoCloseable {
   }
 
   /**
-   * Takes the window back, and returns when the peer uses it no more. Has to be called, also where the channel is closed before. A second call
-   * has no effect.
+   * Takes the window back, and returns when the peer no longer uses it. It has to be called, even if the channel was closed before. A
+   * second call has no effect.
    *
    * @throws ExsException EINTR: the thread was interrupted; call it again
    */

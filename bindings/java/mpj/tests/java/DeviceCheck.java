@@ -13,7 +13,7 @@ import mpjdev.Status;
 import xdev.Device;
 import xdev.ProcessID;
 
-/** What exsdev promises beyond MPJ's own programs: two ranks, each case in both directions. Prints the cases that hold. */
+/** Checks the promises of exsdev beyond MPJ's own programs: two ranks, each case in both directions. Prints the cases that hold. */
 public final class DeviceCheck {
   private static final int CONTEXT = 77;
   private final Device device;
@@ -179,7 +179,7 @@ public final class DeviceCheck {
     say("iwaitany ends");
   }
 
-  /** Also with memory of the user's for buffered sends, which need not be direct. */
+  /** Also uses the program's memory for buffered sends, which need not be direct. */
   private void mpiStartsAgain(String[] args) throws Exception {
     for (int round = 0; round < 3; ++round) {
       MPI.Init(args);

@@ -4,9 +4,9 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Runs several programs of MPJ one after the other in one JVM: {@code Several RANK CONF DEVICE SECONDS CLASS...}. Every line that a program
- * prints begins with its name and a tab; when it has ended comes a line of its name, a tab, and {@code END} with milliseconds. One that
- * takes longer than so many seconds ends the JVM with 3.
+ * Runs several programs of MPJ one after the other in one JVM: {@code Several RANK CONF DEVICE SECONDS CLASS...}. Every line of a
+ * program's output begins with its name and a tab. At its end follows a line with its name, a tab, and {@code END} with milliseconds. A
+ * program that takes longer than SECONDS ends the JVM with 3.
  */
 public final class Several {
   private static final int HANGS = 3;
@@ -52,7 +52,7 @@ public final class Several {
     return thread;
   }
 
-  /** In one piece, as other ranks print to the same place. */
+  /** Prints in one piece, because other ranks print to the same place. */
   private static void print(PrintStream out, String line) {
     final byte[] bytes = (line + '\n').getBytes(StandardCharsets.ISO_8859_1);
     out.write(bytes, 0, bytes.length);

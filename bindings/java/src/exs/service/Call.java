@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** A request that is under way. Thread: any. */
+/** A pending request. Thread: any. */
 public final class Call {
   private static final int EPROTO = 71;
   private static final int ENOENT = 2;
@@ -25,17 +25,17 @@ public final class Call {
   }
 
   /**
-   * Its reply, or the last part of it, which is to be released.
+   * The reply, or its last part, which the program has to release.
    *
-   * @return ends with ETIMEDOUT, ECANCELED, EOWNERDEAD and the others of EXS_SVC_EVT_REPLY where there is none; with EPROTO where it came
-   *     in parts and the options have no handler of those
+   * @return a future of the reply, which fails with ETIMEDOUT, ECANCELED, EOWNERDEAD and the others of EXS_SVC_EVT_REPLY if there is none,
+   *     and with EPROTO if it came in parts and the options have no handler of those
    */
   public CompletableFuture<Reply> reply() {
     return reply;
   }
 
   /**
-   * Ends the request, if it has not ended: its reply is ECANCELED. The service may have executed it.
+   * Ends the request, if it has not ended, with ECANCELED. The service may have executed it.
    *
    * @throws ExsException ENOMEM
    */
@@ -48,7 +48,7 @@ public final class Call {
     peer.start(handle, new Waiting(held), start);
   }
 
-  /** What the node holds of it. */
+  /** The node's view of the call. */
   private final class Waiting extends Pending {
     Waiting(List<ByteBuffer> held) {
       super(peer, held);

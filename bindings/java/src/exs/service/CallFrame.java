@@ -7,7 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 
-/** The lists that a call hands over: exs_svc_item_t, exs_iovec_t, and the bytes of short items. Thread: its own. */
+/** The lists for a call: exs_svc_item_t, exs_iovec_t, and the bytes of short items. Thread: its own. */
 final class CallFrame {
   @Native static final int ITEMS_MAX = 16;
   @Native static final int SHORT_MAX = 4000;
@@ -59,12 +59,12 @@ final class CallFrame {
     return buffers.stream().map(ByteBuffer::slice).toList();
   }
 
-  /** Slices. */
+  /** Takes slices. */
   void setLongs(List<ByteBuffer> buffers) throws ExsException {
     setPieces(LONGS_AT, buffers);
   }
 
-  /** Slices. */
+  /** Takes slices. */
   void setReturns(List<ByteBuffer> buffers) throws ExsException {
     for (final ByteBuffer buffer : buffers) {
       if (buffer.isReadOnly()) throw new IllegalArgumentException("a place for long items is read-only");
@@ -81,7 +81,7 @@ final class CallFrame {
     }
   }
 
-  /** Of its position. */
+  /** The address of the buffer's position. */
   static long addressOf(ByteBuffer buffer) {
     if (!buffer.isDirect()) throw new IllegalArgumentException("a long item, or a place for one, is no direct buffer");
     return exs.service.Native.address(buffer) + buffer.position();

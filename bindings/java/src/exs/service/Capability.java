@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.Objects;
 import java.util.Set;
 
-/** The right to use a service that does not serve all who know its ID. Keep it secret: who has it, may use it. Immutable. */
+/** The right to use a service that does not serve all who know its ID. Keep it secret: its holder may use the service. Immutable. */
 public final class Capability {
   @Native static final int BYTES = 64;
 
@@ -22,8 +22,8 @@ public final class Capability {
    *
    * @param key of the service
    * @param rights at least one
-   * @param serial the service refuses those below the lowest that it takes
-   * @param expires when it ends; null: never
+   * @param serial the service refuses serials below its lowest
+   * @param expires the time of its end; null: never
    * @return the capability
    * @throws ExsException EINVAL: no rights; EBADF: the key is closed
    */
@@ -38,9 +38,9 @@ public final class Capability {
   /**
    * Reads a capability.
    *
-   * @param text what {@link #text} gave
+   * @param text the result of {@link #text}
    * @return the capability
-   * @throws ExsException EINVAL: it is none
+   * @throws ExsException EINVAL: the text is invalid
    */
   public static Capability parse(String text) throws ExsException {
     final byte[] bytes = new byte[BYTES];
@@ -59,7 +59,7 @@ public final class Capability {
   }
 
   /**
-   * The service that it is for.
+   * The service that the capability is for.
    *
    * @return the ID
    */

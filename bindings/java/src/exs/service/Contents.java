@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** What there is in a message, as Native.read writes it: short items are copied, of long ones it has where they are. */
+/** The contents of a message, as Native.read writes them: copies of short items, and the addresses of long ones. */
 record Contents(ServiceId from, List<ByteBuffer> items, long[] addresses, long[] lengths, long limitNs) {
   @Native static final int FROM_AT = 0;
   @Native static final int ITEMS_COUNT_AT = 16;

@@ -3,7 +3,7 @@ package exs.service;
 import exs.ExsException;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
-/** Lets calls on an object of the library in until it is shut, which waits for those inside. Thread: any. */
+/** Admits calls on an object of the library until it is shut. Shutting waits for the calls inside. Thread: any. */
 final class Gate {
   private final String name;
   private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
@@ -24,7 +24,7 @@ final class Gate {
     lock.readLock().unlock();
   }
 
-  /** True for one alone, when nobody else is inside or will be. */
+  /** Returns true to one thread alone, when no other is inside or will be. */
   boolean shut() {
     lock.writeLock().lock();
     try {

@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A message that has arrived, until it is released; what is asked of it afterwards fails with IllegalStateException. Short items are copies
- * and outlast it. A long item is a view of the window, or of the place that the request named, that it lies in, without a copy: bytes of a
- * window are the next message's after the release, so a buffer that is kept too long shows those, but never memory that has gone. Where
- * the library has allocated the memory, the buffer is a copy of it.
+ * A message that has arrived, until it is released; later uses fail with IllegalStateException. Short items are copies and outlast it. A
+ * long item is a view, without a copy, of its window, or of the place that the request named. After the release the window gets the bytes
+ * of the next message. So a buffer that is kept too long shows those, but never freed memory. If the library has allocated the memory,
+ * the buffer is a copy of it.
  *
  * <p>Thread: any.
  */
@@ -27,32 +27,32 @@ public class Message implements AutoCloseable {
     longs = new ByteBuffer[contents.addresses().length];
   }
 
-  /** Its address; to be called, and used, under its lock. */
+  /** The address of the message; call this, and use the address, under the message's lock. */
   final long address() {
     if (address == 0) throw new IllegalStateException("a message was used after its release");
     return address;
   }
 
   /**
-   * Who has sent it.
+   * The sender of the message.
    *
-   * @return a service, as it has proven; null: nobody in particular
+   * @return the proven ID of a service; null: anonymous
    */
   public final ServiceId from() {
     return contents.from();
   }
 
   /**
-   * How long its sender waited for a reply, when it was sent.
+   * The time that the sender waits for a reply.
    *
-   * @return of a request; zero: without a limit
+   * @return the time, for a request; zero: no limit
    */
   public final Duration limit() {
     return Duration.ofNanos(contents.limitNs());
   }
 
   /**
-   * Its short items.
+   * The short items.
    *
    * @return copies, on the heap
    */
@@ -61,7 +61,7 @@ public class Message implements AutoCloseable {
   }
 
   /**
-   * How many long items it has.
+   * The number of long items.
    *
    * @return how many
    */
@@ -96,7 +96,7 @@ public class Message implements AutoCloseable {
     return copy;
   }
 
-  /** Gives the message back; again: nothing. A request that has not been answered ends at its sender with ECANCELED. */
+  /** Gives the message back; a second call has no effect. A request that has not been answered ends at its sender with ECANCELED. */
   public final synchronized void release() {
     if (address == 0) return;
     final long mine = address;

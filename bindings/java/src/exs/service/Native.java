@@ -7,8 +7,8 @@ import java.nio.ByteBuffer;
 /**
  * The calls into libexs-java-service.so: static, with primitives, buffers and arrays alone.
  *
- * <p>They return what the C function of that name returns, and minus errno where that fails, also in place of an address; {@link
- * #errorText} then tells in words, to the same thread. Texts are bytes that end with a zero; null is NULL.
+ * <p>They return the result of the C function of that name, or a negative errno value, also in place of an address; {@link #errorText}
+ * then has its text, for the same thread. Texts are bytes that end with a zero; null is NULL.
  */
 final class Native {
   private static final long ERRNO_MAX = 4095;
@@ -19,13 +19,13 @@ final class Native {
 
   private Native() {}
 
-  /** What was wrong with the call of this thread that failed last. */
+  /** The text of this thread's last failed call. */
   static native String errorText();
 
-  /** What an errno means. */
+  /** The meaning of an errno value. */
   static native String describe(int errno);
 
-  /** The address of a direct buffer's first byte; 0: it is none. */
+  /** The address of a direct buffer's first byte; 0: the buffer is not direct. */
   static native long address(ByteBuffer buffer);
 
   static native void copy(long from, ByteBuffer into, int bytes);
@@ -57,19 +57,19 @@ final class Native {
 
   // ---------------------------------------------------------------- nodes, services, peers
 
-  /** With numbers of {@link Options}. */
+  /** Opens a node, with the numbers of {@link Options}. */
   static native long openNode(byte[] options, byte[] listen, byte[] names, byte[] multicast, byte[] directory);
 
   static native void closeNode(long node);
 
-  /** With {@link Options}. */
+  /** Opens a service, with {@link Options}. */
   static native long open(long node, long key, byte[] options, long handle);
 
   static native void close(long service);
 
   static native int addWindow(long service, long address, long bytes, int region);
 
-  /** From 0: nobody in particular. */
+  /** Opens a peer. A `from` of 0 means an anonymous sender. */
   static native long openPeer(long node, long from, byte[] id, byte[] capability, long handle);
 
   static native void closePeer(long peer);
@@ -93,10 +93,10 @@ final class Native {
 
   static native void release(long message);
 
-  /** Writes to `out` what there is in a message: {@link Contents}. */
+  /** Writes the contents of a message to `out`: {@link Contents}. */
   static native void read(long message, long out);
 
-  /** Writes up to `max` events of 64 bytes to `events` and returns how many; 0: none in the time. */
+  /** Writes up to `max` events of 64 bytes to `events` and returns how many; 0: none in that time. */
   static native int await(long node, long events, int max, long timeoutNs);
 
   // ---------------------------------------------------------------- outcomes
@@ -111,7 +111,7 @@ final class Native {
     return outcome;
   }
 
-  /** Of what has ended with an error. */
+  /** The exception of an event with an error. */
   static ExsException failure(int errno, String what) {
     return new ExsException(errno, what + ": " + describe(errno));
   }

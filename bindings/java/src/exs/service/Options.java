@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * An exs_svc_node_options_t without its texts, and an exs_svc_options_t, of which a call hands over the bytes. The constants are in the
+ * An exs_svc_node_options_t without its texts, and an exs_svc_options_t, of which a call passes the bytes. The constants are in the
  * header that javac makes, and services.cc compares them with those of C.
  */
 final class Options {
@@ -28,7 +28,7 @@ final class Options {
 
   private Options() {}
 
-  /** All as they are by default; its array is what a call hands over. */
+  /** Makes options with all defaults; a call passes the buffer's array. */
   static ByteBuffer create(int bytes) {
     return ByteBuffer.allocate(bytes).order(ByteOrder.nativeOrder());
   }

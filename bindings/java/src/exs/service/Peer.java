@@ -11,10 +11,10 @@ import java.util.concurrent.CompletableFuture;
 public final class Peer implements AutoCloseable {
   private static final int IDEMPOTENT = 1;
 
-  /** Is told what has become of messages; in the thread or by the executor of the node. */
+  /** Receives the fate of messages, on the thread of the node or by its executor. */
   public interface Listener {
     /**
-     * Messages were not taken, perhaps others after them were.
+     * The service refused messages. It may have accepted later ones.
      *
      * @param count how many
      * @param why ENOBUFS: the mailbox was full; EACCES: they are not allowed
@@ -24,7 +24,7 @@ public final class Peer implements AutoCloseable {
     /**
      * The service has started again.
      *
-     * @param count how many messages may have been taken or not
+     * @param count how many messages have an unknown fate
      */
     default void restarted(long count) {}
 
@@ -32,12 +32,12 @@ public final class Peer implements AutoCloseable {
      * The service cannot be reached; the next message tries again.
      *
      * @param count how many messages are lost
-     * @param why ENOENT: nobody is the service; EACCES, EDQUOT, EPROTO, ECONNRESET
+     * @param why ENOENT: no process is the service; EACCES, EDQUOT, EPROTO, ECONNRESET
      */
     default void lost(long count, ExsException why) {}
   }
 
-  /** How a peer is opened. Thread: one. */
+  /** The settings of a new peer. Thread: one. */
   public static final class Builder {
     private final ServiceNode node;
     private final ServiceId id;
@@ -51,9 +51,9 @@ public final class Peer implements AutoCloseable {
     }
 
     /**
-     * Who sends.
+     * Sets the sender.
      *
-     * @param service of this node, which is proven to the receiver; by default nobody in particular
+     * @param service a service of this node, which proves itself to the receiver; by default the peer is anonymous
      * @return this
      */
     public Builder from(Service service) {
@@ -63,7 +63,7 @@ public final class Peer implements AutoCloseable {
     }
 
     /**
-     * By what right.
+     * Sets the capability.
      *
      * @param right a capability of the service
      * @return this
@@ -74,9 +74,9 @@ public final class Peer implements AutoCloseable {
     }
 
     /**
-     * Who is told what has become of messages.
+     * Sets the listener for the fate of messages.
      *
-     * @param one by default nobody
+     * @param one the listener; by default none
      * @return this
      */
     public Builder listener(Listener one) {
@@ -85,7 +85,7 @@ public final class Peer implements AutoCloseable {
     }
 
     /**
-     * Opens the peer. Nothing is asked of the service before the first message.
+     * Opens the peer. The service is not contacted before the first message.
      *
      * @return the peer
      * @throws ExsException EINVAL: the capability is another service's; ENOMEM; EBADF: the node or the sender is closed
@@ -143,7 +143,7 @@ public final class Peer implements AutoCloseable {
    * Sends a message of short items, which are copied (exs_svc_send_short).
    *
    * @param items up to 16, of 4000 bytes
-   * @throws ExsException EMSGSIZE; EAGAIN: 64 messages have not been taken; ENOMEM; EBADF: the peer is closed
+   * @throws ExsException EMSGSIZE; EAGAIN: 64 messages have not been accepted; ENOMEM; EBADF: the peer is closed
    */
   public void sendShort(ByteBuffer... items) throws ExsException {
     final CallFrame frame = CallFrame.ofThread();
@@ -157,12 +157,12 @@ public final class Peer implements AutoCloseable {
   }
 
   /**
-   * Sends a message with long items (exs_svc_send_long), which the service reads from where they lie; they must not change until the
-   * future has ended.
+   * Sends a message with long items (exs_svc_send_long). The service reads them in place, so they must not change until the future has
+   * completed.
    *
    * @param items short ones, which are copied
    * @param longs 1 to 16 direct buffers, from position to limit, best of {@link exs.Memory}
-   * @return ends when the service has them; with ENOBUFS: it has no room, EOWNERDEAD: it has started again, and others
+   * @return a future that completes when the service has them, or fails: ENOBUFS: it has no room, EOWNERDEAD: it has restarted, and others
    * @throws ExsException as {@link #sendShort}
    * @throws IllegalArgumentException a long item is no direct buffer
    */
@@ -178,12 +178,12 @@ public final class Peer implements AutoCloseable {
   }
 
   /**
-   * Sends a message that is to be answered (exs_svc_request).
+   * Sends a request (exs_svc_request).
    *
    * @param items short ones, which are copied
    * @param longs up to 16 direct buffers, which must not change until the request has ended
-   * @param options how
-   * @return its reply, when there is one
+   * @param options the options
+   * @return the call, which has the reply
    * @throws ExsException as {@link #sendShort}; EAGAIN also: 64 requests have not ended
    * @throws IllegalArgumentException a long item, or a place for one, is no direct buffer, or a place is read-only
    */
@@ -210,12 +210,12 @@ public final class Peer implements AutoCloseable {
     }
   }
 
-  /** Minus errno. */
+  /** Returns a negative errno value on failure. */
   int cancel(long request) {
     try {
       gate.enter();
     } catch (ExsException e) {
-      return 0;  // its requests have ended
+      return 0;  // closing has ended its requests
     }
     try {
       return Native.cancel(address, request);
@@ -225,22 +225,22 @@ public final class Peer implements AutoCloseable {
   }
 
   /**
-   * Asks the service whether it is there. Messages before it have been taken when it answers.
+   * Asks the service for a sign of life. When it answers, it has accepted all earlier messages.
    *
-   * @return how long that took; ends with ENOENT and others of {@link Listener#lost} where it cannot be reached, with EACCES where pings
-   *     are not allowed
-   * @throws ExsException EAGAIN: a ping is under way; EBADF: the peer is closed
+   * @return a future of the time that this took, which fails with ENOENT and others of {@link Listener#lost} if the service cannot be
+   *     reached, and with EACCES if pings are not allowed
+   * @throws ExsException EAGAIN: a ping is pending; EBADF: the peer is closed
    */
   public CompletableFuture<Duration> ping() throws ExsException {
     return ask(ping, () -> Native.ping(address));
   }
 
   /**
-   * Asks the service how busy it is (exs_svc_stats).
+   * Asks the service for its load (exs_svc_stats).
    *
-   * @return what it says; ends with ENOENT and others of {@link Listener#lost} where it cannot be reached, with EACCES where the capability
-   *     has no {@link Right#STATS}
-   * @throws ExsException EAGAIN: it is asked already; EBADF: the peer is closed
+   * @return a future of the answer, which fails with ENOENT and others of {@link Listener#lost} if the service cannot be reached,
+   *     and with EACCES if the capability has no {@link Right#STATS}
+   * @throws ExsException EAGAIN: such a question is pending; EBADF: the peer is closed
    */
   public CompletableFuture<ServiceStats> stats() throws ExsException {
     return ask(stats, () -> Native.stats(address));
@@ -257,7 +257,7 @@ public final class Peer implements AutoCloseable {
 
   // ---------------------------------------------------------------- events
 
-  /** In the thread of the node. */
+  /** Runs on the thread of the node. */
   void tell(Event event) {
     final ExsException why = event.error() == 0 ? null : Native.failure(event.error(), toString());
     switch (event.type()) {
@@ -288,8 +288,8 @@ public final class Peer implements AutoCloseable {
   }
 
   /**
-   * Has the service to send to no more. Messages that have left go on while their link holds; requests, pings, questions, and long items
-   * under way, end with ECANCELED.
+   * Closes the peer. Messages that have left go on while their link holds. Requests, pings, questions, and moving long items end with
+   * ECANCELED.
    */
   @Override
   public void close() {
@@ -300,7 +300,7 @@ public final class Peer implements AutoCloseable {
     stats.lose(why);
   }
 
-  /** False: it was closed before. Another one who closes waits, and nobody is told anything meanwhile. */
+  /** Returns false if it was closed before. A second closing thread waits, and no event is delivered meanwhile. */
   private synchronized boolean closeOnce() {
     if (!gate.shut()) return false;
     Native.closePeer(address);

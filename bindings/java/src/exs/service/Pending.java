@@ -5,9 +5,9 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** A call whose event has not come, with the memory that the library uses until then. */
+/** A call whose event has not arrived, with the memory that the library uses until then. */
 abstract class Pending {
-  /** The peer or service that it ends with. */
+  /** The peer or service that owns the call. */
   final Object owner;
   final List<ByteBuffer> held;
 
@@ -16,13 +16,13 @@ abstract class Pending {
     this.held = held;
   }
 
-  /** Its event, which has its message; in the thread of the node. True: another event follows. */
+  /** Handles the event, which owns its message, on the thread of the node. Returns true if another event follows. */
   abstract boolean tell(Event event);
 
-  /** It has no event, because its owner was closed. */
+  /** The call gets no event, because its owner was closed. */
   abstract void lose(ExsException why);
 
-  /** A message, or a part of a reply, with long items. */
+  /** A send of a message, or of a part of a reply, with long items. */
   static final class Send extends Pending {
     private final ServiceNode node;
     private final String what;

@@ -4,7 +4,7 @@ import exs.ExsException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** What a peer is asked once at a time. Thread: any. */
+/** A question to a peer that can be asked once at a time. Thread: any. */
 final class Question<T> {
   private static final int EAGAIN = 11;
 
@@ -21,7 +21,7 @@ final class Question<T> {
     int call();
   }
 
-  /** Its peer must not be closed meanwhile. */
+  /** Asks; the peer must not be closed meanwhile. */
   CompletableFuture<T> ask(Start start) throws ExsException {
     final CompletableFuture<T> answer = new CompletableFuture<>();
     if (!underWay.compareAndSet(null, answer)) throw new ExsException(EAGAIN, what + " is under way");

@@ -3,7 +3,7 @@ package exs.service;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/** An answer to a request, or a part of one, to be released. Thread: any. */
+/** A reply to a request, or a part of one, which the program has to release. Thread: any. */
 public final class Reply extends Message {
   private final int status;
   private final boolean hasMore;
@@ -15,7 +15,7 @@ public final class Reply extends Message {
   }
 
   /**
-   * What the service's program says.
+   * The status that the service's program has set.
    *
    * @return its status
    */
@@ -24,7 +24,7 @@ public final class Reply extends Message {
   }
 
   /**
-   * Whether it is a part of a reply that another part follows.
+   * Returns whether another part of the reply follows.
    *
    * @return false: it is the last
    */

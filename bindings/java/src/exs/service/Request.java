@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** A message that is to be answered. Thread: any. */
+/** A message that expects a reply. Thread: any. */
 public final class Request extends Message {
   private final Service service;
 
@@ -15,16 +15,17 @@ public final class Request extends Message {
   }
 
   /**
-   * Answers, or sends a part of the answer (exs_svc_reply). Long items, from position to limit, must not change until the future has ended;
-   * those in {@link exs.Memory} are read where they lie. The request is to be released all the same.
+   * Sends the reply, or a part of it (exs_svc_reply). Long items, from position to limit, must not change until the future has completed;
+   * those in {@link exs.Memory} are read in place. The program still has to release the request.
    *
    * @param status the program's
    * @param items short ones, which are copied
    * @param longs direct buffers
    * @param hasMore whether another part follows
-   * @return ends when who asked has all long items: at once where there are none; with ECANCELED or ECONNRESET where it has given up
-   * @throws ExsException EMSGSIZE: too many items or bytes; EAGAIN, where more follows: 64 parts have not been taken; ECANCELED: nobody
-   *     waits for it any more, or it has been answered; ENOMEM
+   * @return a future that completes when the receiver has all long items, at once if there are none; it fails with ECANCELED or ECONNRESET
+   *     if the receiver has given up
+   * @throws ExsException EMSGSIZE: too many items or bytes; EAGAIN, if more follows: 64 parts have not been accepted; ECANCELED:
+   *     the sender has given the request up, or it has been answered; ENOMEM
    * @throws IllegalArgumentException a long item is no direct buffer
    * @throws IllegalStateException the request has been released
    */

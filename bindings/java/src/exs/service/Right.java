@@ -1,14 +1,14 @@
 package exs.service;
 
-/** What a {@link Capability} allows. */
+/** A right of a {@link Capability}. */
 public enum Right {
-  /** To send messages. */
+  /** Send messages. */
   SEND(0x1),
-  /** To ping the service, and to ask how busy it is. */
+  /** Ping the service, and ask for its load. */
   STATS(0x2),
-  /** To send requests. */
+  /** Send requests. */
   REQUEST(0x4),
-  /** That messages and requests have long items. */
+  /** Send long items in messages and requests. */
   LONG(0x8);
 
   final int bit;

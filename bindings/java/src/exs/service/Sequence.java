@@ -6,7 +6,7 @@ import java.util.ArrayDeque;
 final class Sequence {
   private final ServiceNode node;
 
-  /** Somebody runs them while it is not empty. */
+  /** A thread runs them while it is not empty. */
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
 
   Sequence(ServiceNode node) {

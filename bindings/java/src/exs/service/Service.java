@@ -9,15 +9,13 @@ import java.util.concurrent.CopyOnWriteArrayList;
 
 /** A service of a node (exs_svc_open). Thread: any. */
 public final class Service implements AutoCloseable {
-  /**
-   * Is given what arrives. It releases each message some time, in any thread; one whose handler throws is released at once.
-   */
+  /** Receives messages. It releases each message at some time, in any thread. If a handler throws, its message is released at once. */
   public interface Handler {
     /**
      * A message has arrived.
      *
-     * @param message to be released
-     * @throws Exception which the handler of uncaught exceptions gets
+     * @param message the message, which the handler has to release
+     * @throws Exception passed to the handler of uncaught exceptions
      */
     default void message(Message message) throws Exception {
       message.release();
@@ -26,38 +24,38 @@ public final class Service implements AutoCloseable {
     /**
      * A request has arrived.
      *
-     * @param request to be answered, and to be released
-     * @throws Exception which the handler of uncaught exceptions gets; who asked is told that there is no answer
+     * @param request the request, which the handler has to answer and to release
+     * @throws Exception passed to the handler of uncaught exceptions; the sender learns that there is no reply
      */
     default void request(Request request) throws Exception {
       request.release();
     }
 
     /**
-     * The service can be reached: once, or if it is fenced, each time that it serves again. This and what follows come one after the
-     * other, perhaps before {@link Builder#open} has returned.
+     * The service can be reached. A fenced service reports this each time that it serves again. This event and later ones come one after
+     * the other, perhaps before {@link Builder#open} has returned.
      *
-     * @throws Exception which the handler of uncaught exceptions gets
+     * @throws Exception passed to the handler of uncaught exceptions
      */
     default void opened() throws Exception {}
 
     /**
-     * The service, which is fenced, serves nobody until the next {@link #opened}.
+     * A fenced service serves nobody until the next {@link #opened}.
      *
      * @param why ETIMEDOUT: the directory does not answer in time, or says that another's lease runs
-     * @throws Exception which the handler of uncaught exceptions gets
+     * @throws Exception passed to the handler of uncaught exceptions
      */
     default void suspended(ExsException why) throws Exception {}
 
     /**
-     * Somebody else has the key and is the service, by a newer record. This one serves nobody any more, and is to be closed.
+     * Another process has the key and is the service, by a newer record. This service serves nobody any more; close it.
      *
-     * @throws Exception which the handler of uncaught exceptions gets
+     * @throws Exception passed to the handler of uncaught exceptions
      */
     default void overtaken() throws Exception {}
   }
 
-  /** How a service is opened. Thread: one. */
+  /** The settings of a new service. Thread: one. */
   public static final class Builder {
     private final ServiceNode node;
     private final ServiceKey key;
@@ -72,7 +70,7 @@ public final class Service implements AutoCloseable {
     }
 
     /**
-     * Serves only those who have a capability.
+     * Serves only senders with a capability.
      *
      * @param lowest serial that is taken
      * @return this
@@ -83,8 +81,8 @@ public final class Service implements AutoCloseable {
     }
 
     /**
-     * Serves only while a directory says that nobody else does: {@link ServiceNode.Builder#directory}. {@link Handler#opened} and
-     * {@link Handler#suspended} tell when.
+     * Serves only while a directory grants a lease: {@link ServiceNode.Builder#directory}. {@link Handler#opened} and {@link
+     * Handler#suspended} report this.
      *
      * @return this
      */
@@ -94,9 +92,9 @@ public final class Service implements AutoCloseable {
     }
 
     /**
-     * How many messages may be here and not released, all of which one principal may have.
+     * Sets the limit of messages that are not released, all of which one principal may have.
      *
-     * @param messages by default 1,024, and 256 of one principal; senders of more are told that they are dropped
+     * @param messages by default 1,024, and 256 of one principal; senders of more get {@link Peer.Listener#dropped}
      * @return this
      */
     public Builder mailbox(int messages) {
@@ -104,7 +102,7 @@ public final class Service implements AutoCloseable {
     }
 
     /**
-     * How many messages may be here and not released.
+     * Sets the limits of messages that are not released.
      *
      * @param messages of all; 0: 1,024
      * @param each of one principal, which is a capability, by its serial, or else a host; 0: as many as of all, or 256 where that is 0
@@ -116,8 +114,8 @@ public final class Service implements AutoCloseable {
     }
 
     /**
-     * How much the library may allocate for long items that fit no window, all of which one principal may have. {@link Message#longItem}
-     * copies those.
+     * Sets the limit of memory that the library may allocate for long items that fit no window. One principal may have all of it. {@link
+     * Message#longItem} copies such items.
      *
      * @param bytes by default 256 MiB, and 64 MiB for one principal
      * @return this
@@ -127,7 +125,7 @@ public final class Service implements AutoCloseable {
     }
 
     /**
-     * How much the library may allocate for long items that fit no window.
+     * Sets the limits of memory that the library may allocate for long items that fit no window.
      *
      * @param bytes for all; 0: 256 MiB
      * @param each for one principal, as of {@link #mailbox(int, int)}; 0: as much as for all, or 64 MiB where that is 0
@@ -139,8 +137,8 @@ public final class Service implements AutoCloseable {
     }
 
     /**
-     * Has long items received into memory of the program: each into the smallest window that fits and is free. A window is free again when
-     * its message is released.
+     * Receives long items into memory of the program: each into the smallest window that fits and is free. The release of a message frees
+     * its windows.
      *
      * @param count how many windows
      * @param bytes of each
@@ -195,16 +193,16 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Its name.
+   * The name of the service.
    *
-   * @return what others open a peer with
+   * @return the ID that others open a peer with
    */
   public ServiceId id() {
     return id;
   }
 
   /**
-   * Has long items received into a buffer, until the service and the messages in it have ended.
+   * Receives long items into a buffer, until the service and the messages in it have ended.
    *
    * @param window a direct buffer, from its position to its limit; best one of {@link Memory}
    * @throws ExsException ENOMEM; EBADF: the service is closed
@@ -235,7 +233,7 @@ public final class Service implements AutoCloseable {
     address = where;
   }
 
-  /** Does something with it while it cannot be closed. */
+  /** Uses the service while it cannot be closed. */
   long use(ServiceKey.Use use) throws ExsException {
     gate.enter();
     try {
@@ -245,7 +243,7 @@ public final class Service implements AutoCloseable {
     }
   }
 
-  /** In the thread of the node. */
+  /** Runs on the thread of the node. */
   void arrived(long message, Contents contents, boolean isRequest) {
     if (isRequest) {
       final Request request = new Request(this, message, contents, windows);
@@ -256,7 +254,7 @@ public final class Service implements AutoCloseable {
     }
   }
 
-  /** What has become of it; in the thread of the node. */
+  /** Reports the fate of a message, on the thread of the node. */
   void tell(Event event) {
     switch (event.type()) {
       case Event.OPEN -> told.add(() -> handle(handler::opened));
@@ -281,7 +279,7 @@ public final class Service implements AutoCloseable {
     }
   }
 
-  /** False: it has thrown. */
+  /** Returns false if it has thrown. */
   private static boolean handle(Body body) {
     try {
       body.run();
@@ -294,15 +292,15 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Is the service no more. Messages stay valid until they are released; requests are not answered any more, and replies under way end
-   * with ECANCELED.
+   * Closes the service. Messages stay valid until they are released. Requests are not answered any more, and pending replies end with
+   * ECANCELED.
    */
   @Override
   public void close() {
     if (closeOnce()) node.forget(this);
   }
 
-  /** False: it was closed before. Another one who closes waits, and nobody is told anything meanwhile. */
+  /** Returns false if it was closed before. A second closing thread waits, and no event is delivered meanwhile. */
   private synchronized boolean closeOnce() {
     if (!gate.shut()) return false;
     Native.close(address);

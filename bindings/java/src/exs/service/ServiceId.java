@@ -4,7 +4,7 @@ import exs.ExsException;
 import java.util.Arrays;
 import java.util.Objects;
 
-/** The name of a service, which follows from its {@link ServiceKey}. Whoever knows it may ask the service. Immutable. */
+/** The name of a service, which is derived from its {@link ServiceKey}. Any process that knows it may contact the service. Immutable. */
 public final class ServiceId {
   static final int BYTES = 16;
 
@@ -14,7 +14,7 @@ public final class ServiceId {
     this.bytes = bytes;
   }
 
-  /** Null: all bytes are zero. */
+  /** Returns null if all bytes are zero. */
   static ServiceId orNobody(byte[] bytes) {
     return Arrays.equals(bytes, new byte[BYTES]) ? null : new ServiceId(bytes);
   }
@@ -24,7 +24,7 @@ public final class ServiceId {
    *
    * @param text "exs:" and 32 digits
    * @return the ID
-   * @throws ExsException EINVAL: it is none
+   * @throws ExsException EINVAL: the text is invalid
    */
   public static ServiceId parse(String text) throws ExsException {
     final byte[] bytes = new byte[BYTES];
@@ -33,7 +33,7 @@ public final class ServiceId {
   }
 
   /**
-   * The ID that a name has in a file of names.
+   * Finds the ID of a name in a file of names.
    *
    * @param names the file; null: that of EXS_SERVICES, or /etc/exs/services
    * @param name a name, or the text of an ID
@@ -60,7 +60,7 @@ public final class ServiceId {
     return Arrays.hashCode(bytes);
   }
 
-  /** "exs:" and 32 digits. */
+  /** Returns "exs:" and 32 digits. */
   @Override
   public String toString() {
     return Native.idText(bytes);

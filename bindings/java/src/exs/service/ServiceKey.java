@@ -31,9 +31,9 @@ public final class ServiceKey implements AutoCloseable {
   /**
    * Reads a key.
    *
-   * @param file that {@link #store} has written
+   * @param file a file of {@link #store}
    * @return the key
-   * @throws ExsException EACCES: others may read the file, or it belongs to another user; EPROTO: it is no key; or of open(2)
+   * @throws ExsException EACCES: others may read the file, or it belongs to another user; EPROTO: it is no key; or errors of open(2)
    */
   public static ServiceKey load(Path file) throws ExsException {
     return new ServiceKey(Native.checkAddress(Native.loadKey(Native.text(file.toString()))));
@@ -42,15 +42,15 @@ public final class ServiceKey implements AutoCloseable {
   /**
    * Writes the key into a new file of mode 0600.
    *
-   * @param file that is not there yet
-   * @throws ExsException EEXIST: it is; or of open(2) and write(2)
+   * @param file a file that does not exist yet
+   * @throws ExsException EEXIST: the file exists; or errors of open(2) and write(2)
    */
   public void store(Path file) throws ExsException {
     use(address -> Native.check(Native.storeKey(address, Native.text(file.toString()))));
   }
 
   /**
-   * The name of its service.
+   * The name of the key's service.
    *
    * @return the ID
    * @throws ExsException EBADF: the key is closed
@@ -78,7 +78,7 @@ public final class ServiceKey implements AutoCloseable {
     }
   }
 
-  /** Forgets the key. Services that were opened with it go on. */
+  /** Forgets the key. Services that were opened with it continue. */
   @Override
   public void close() {
     if (gate.shut()) wiping.clean();

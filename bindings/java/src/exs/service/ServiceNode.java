@@ -14,17 +14,17 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * One end of links: a listener, services and peers, and the thread that takes their events (exs_svc_node_open).
  *
- * <p>Handlers are called, and futures completed, on that thread, where they must not block it; or by an executor, which may call handlers
- * of messages at the same time and in another order. Handlers of the parts of a reply are called one after the other. What ends because
- * a service or peer is closed is told by who closes it, if there is no executor.
+ * <p>That thread calls handlers and completes futures, which must not block it. An executor may do this instead; it may call handlers of
+ * messages concurrently and in another order. Handlers of the parts of a reply are called one after the other. Without an executor, the
+ * thread that closes a service or peer reports the calls that end with it.
  *
- * <p>Until a call has ended the node holds its memory. Thread: any.
+ * <p>The node holds the memory of a call until the call has ended. Thread: any.
  */
 public final class ServiceNode implements AutoCloseable {
   private static final int EVENTS_MAX = 64;
   private static final long SLICE_NS = 50_000_000;
 
-  /** How a node is opened. Thread: one. */
+  /** The settings of a new node. Thread: one. */
   public static final class Builder {
     private final ByteBuffer options = Options.create(Options.NODE_BYTES);
     private String listen;
@@ -36,9 +36,9 @@ public final class ServiceNode implements AutoCloseable {
     private Builder() {}
 
     /**
-     * Where the node listens.
+     * Sets the address where the node listens.
      *
-     * @param address "address", "address:port" or "[address]:port"; by default EXS_SVC_LISTEN says, or it is 127.0.0.1
+     * @param address "address", "address:port" or "[address]:port"; by default EXS_SVC_LISTEN, or 127.0.0.1
      * @return this
      */
     public Builder listen(String address) {
@@ -47,9 +47,9 @@ public final class ServiceNode implements AutoCloseable {
     }
 
     /**
-     * How long a peer is looked for before messages to it are lost.
+     * Sets how long a peer is searched for before its messages are lost.
      *
-     * @param limit by default 2 seconds
+     * @param limit the time; by default 2 seconds
      * @return this
      */
     public Builder findFor(Duration limit) {
@@ -58,7 +58,7 @@ public final class ServiceNode implements AutoCloseable {
     }
 
     /**
-     * How many others may have links to it, all of which one host may have.
+     * Sets the limit of links from other nodes, all of which one host may have.
      *
      * @param links other nodes at a time, by default 1,024, and 256 of one host
      * @param flows peers of each, by default 64
@@ -70,9 +70,9 @@ public final class ServiceNode implements AutoCloseable {
     }
 
     /**
-     * How many of the links one host may have.
+     * Sets how many of the links one host may have.
      *
-     * @param links of its nodes at a time
+     * @param links links of its nodes at a time
      * @return this
      */
     public Builder linksOfOneHost(int links) {
@@ -81,9 +81,9 @@ public final class ServiceNode implements AutoCloseable {
     }
 
     /**
-     * Where names and places are written down.
+     * Sets the file of names and places.
      *
-     * @param file by default EXS_SERVICES says, or it is /etc/exs/services
+     * @param file by default EXS_SERVICES, or /etc/exs/services
      * @return this
      */
     public Builder names(Path file) {
@@ -92,10 +92,10 @@ public final class ServiceNode implements AutoCloseable {
     }
 
     /**
-     * By which interfaces all hosts of a link are asked for services, and services of the node answer.
+     * Sets the interfaces for searching services on a link, and for answering about those of the node.
      *
      * @param interfaces "off", or names with commas between them, or none for all but loopback, and perhaps ":port"; by default
-     *     EXS_SVC_MULTICAST says, or it is all
+     *     EXS_SVC_MULTICAST, or all
      * @return this
      */
     public Builder multicast(String interfaces) {
@@ -104,9 +104,9 @@ public final class ServiceNode implements AutoCloseable {
     }
 
     /**
-     * Which directory, exs-directory(1), is asked for services, and told of those of the node.
+     * Sets the directory, exs-directory(1), for searching services, and for publishing those of the node.
      *
-     * @param address "address", "address:port" or "[address]:port"; by default EXS_SVC_DIRECTORY says, or it is none
+     * @param address "address", "address:port" or "[address]:port"; by default EXS_SVC_DIRECTORY, or none
      * @return this
      */
     public Builder directory(String address) {
@@ -115,7 +115,7 @@ public final class ServiceNode implements AutoCloseable {
     }
 
     /**
-     * How much the library may allocate for long items of replies.
+     * Sets the memory that the library may allocate for long items of replies.
      *
      * @param bytes by default 64 MiB
      * @return this
@@ -126,9 +126,9 @@ public final class ServiceNode implements AutoCloseable {
     }
 
     /**
-     * Who calls handlers and completes futures.
+     * Sets the executor that calls handlers and completes futures.
      *
-     * @param by by default the node's thread
+     * @param by the executor; by default the node's thread
      * @return this
      */
     public Builder executor(Executor by) {
@@ -140,7 +140,7 @@ public final class ServiceNode implements AutoCloseable {
      * Opens the node.
      *
      * @return the node
-     * @throws ExsException EINVAL: what was said means nothing; EADDRINUSE, EADDRNOTAVAIL, EACCES: the address cannot be had; EMFILE,
+     * @throws ExsException EINVAL: an invalid setting; EADDRINUSE, EADDRNOTAVAIL, EACCES: the address is not available; EMFILE,
      *     EAGAIN, ENOMEM
      */
     public ServiceNode open() throws ExsException {
@@ -152,7 +152,7 @@ public final class ServiceNode implements AutoCloseable {
     }
 
     /**
-     * Opens a node that has no thread of its own: {@link ServiceNode#complete} does what that does.
+     * Opens a node without a thread of its own: {@link ServiceNode#complete} does that thread's work.
      *
      * @return the node
      * @throws ExsException as {@link #open}
@@ -183,7 +183,7 @@ public final class ServiceNode implements AutoCloseable {
   }
 
   /**
-   * Opens a node as it is by default.
+   * Opens a node with all defaults.
    *
    * @return the node
    * @throws ExsException as {@link Builder#open}
@@ -193,30 +193,30 @@ public final class ServiceNode implements AutoCloseable {
   }
 
   /**
-   * Says how a node is to be opened.
+   * Begins the settings of a new node.
    *
-   * @return what opens it
+   * @return the builder
    */
   public static Builder builder() {
     return new Builder();
   }
 
   /**
-   * Says how a service of this node is to be opened.
+   * Begins the settings of a new service of this node.
    *
-   * @param key whose service; it may be closed when the service is open
+   * @param key the service's key; it may be closed when the service is open
    * @param handler of its messages and requests
-   * @return what opens it
+   * @return the builder
    */
   public Service.Builder service(ServiceKey key, Service.Handler handler) {
     return new Service.Builder(this, Objects.requireNonNull(key), Objects.requireNonNull(handler));
   }
 
   /**
-   * Says how a service to send to is to be opened.
+   * Begins the settings of a new peer.
    *
    * @param id of the service
-   * @return what opens it
+   * @return the builder
    */
   public Peer.Builder peer(ServiceId id) {
     return new Peer.Builder(this, Objects.requireNonNull(id));
@@ -228,7 +228,7 @@ public final class ServiceNode implements AutoCloseable {
     long in(long node, long handle) throws ExsException;
   }
 
-  /** Opens a service that is known by its handle before its first event can come. */
+  /** Opens a service. The node knows it by its handle before its first event can arrive. */
   void open(Service service, Open open) throws ExsException {
     open(services, service.handle(), service, () -> service.opened(open.in(node, service.handle())));
   }
@@ -277,7 +277,7 @@ public final class ServiceNode implements AutoCloseable {
     int with(long handle);
   }
 
-  /** Starts a call that has an event. Its owner must not be closed meanwhile, or the call must be refused then. */
+  /** Starts a call that has an event. Its owner must not be closed meanwhile, or else the call must be refused. */
   void start(long handle, Pending call, Start start) throws ExsException {
     pending.put(handle, call);
     boolean isStarted = false;
@@ -289,7 +289,7 @@ public final class ServiceNode implements AutoCloseable {
     }
   }
 
-  /** The library has let go of them. */
+  /** The library no longer uses their memory. */
   private void loseAllOf(Object owner) {
     final ExsException why = new ExsException(ExsException.ECANCELED, owner + " was closed");
     pending.forEach((handle, call) -> {
@@ -307,16 +307,16 @@ public final class ServiceNode implements AutoCloseable {
     try {
       while (complete()) continue;
     } catch (ExsException e) {
-      throw new IllegalStateException(e);  // its memory is its own
+      throw new IllegalStateException(e);  // the queue belongs to this node
     }
   }
 
   /**
-   * Waits for a while until something has happened, calls handlers and completes futures; by one thread at a time. For nodes of
-   * {@link Builder#openWithoutThread}.
+   * Waits for some time for an event, calls handlers and completes futures; by one thread at a time. For nodes of {@link
+   * Builder#openWithoutThread}.
    *
    * @return false: the node is closed, and nothing is under way
-   * @throws ExsException of a call that cannot fail
+   * @throws ExsException never
    */
   public boolean complete() throws ExsException {
     if (isEnded) return false;
@@ -364,7 +364,7 @@ public final class ServiceNode implements AutoCloseable {
   private void tellPending(Event event) {
     final Pending call = pending.get(event.handle());
     if (call == null) {
-      Native.release(event.message());  // its peer has been closed since
+      Native.release(event.message());  // its peer has been closed meanwhile
     } else if (!call.tell(event)) {
       pending.remove(event.handle());
     }
@@ -379,19 +379,19 @@ public final class ServiceNode implements AutoCloseable {
     }
   }
 
-  /** In the thread of the node. */
+  /** Runs on the thread of the node. */
   Contents read(long message) {
     return Contents.read(message, contents);
   }
 
-  /** By the executor; if it takes no more, on this thread: whoever waits is to hear. */
+  /** Runs the task by the executor. If that refuses, it runs on this thread, because a program waits for it. */
   void execute(Runnable task) {
     if (executor != null) {
       try {
         executor.execute(task);
         return;
       } catch (RejectedExecutionException e) {
-        // As without one.
+        // As without an executor.
       }
     }
     task.run();
@@ -407,8 +407,8 @@ public final class ServiceNode implements AutoCloseable {
   }
 
   /**
-   * Ends the node, its services and its peers. What was sent gets up to one second to arrive; calls under way end with ECANCELED. Messages
-   * stay valid until they are released. Returns when that is done; called by the node's thread, or where there is none, at once.
+   * Closes the node, its services and its peers. Sent messages get up to one second to arrive; pending calls end with ECANCELED. Messages
+   * stay valid until they are released. Returns when that is done; at once if called by the node's thread, or if there is none.
    *
    * @throws ExsException EINTR: the thread was interrupted; the node ends all the same
    */

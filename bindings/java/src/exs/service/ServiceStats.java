@@ -6,11 +6,11 @@ import java.nio.ByteOrder;
 import java.time.Duration;
 
 /**
- * How busy a service is (exs_svc_stats_t).
+ * The load of a service (exs_svc_stats_t).
  *
- * @param open how long it has been open where it is
- * @param messages taken since, requests among them
- * @param replies requests answered since
+ * @param open how long it has been open at this place
+ * @param messages accepted since then, including requests
+ * @param replies requests answered since then
  * @param mailbox messages that have not been released
  * @param requestsOpen requests that have not been answered
  * @param flows peers that are connected
@@ -26,7 +26,7 @@ public record ServiceStats(Duration open, long messages, long replies, long mail
   @Native static final int WINDOWS_FREE_AT = 48;
   @Native static final int BYTES = 56;
 
-  /** Of the bytes of an exs_svc_stats_t. */
+  /** Reads the bytes of an exs_svc_stats_t. */
   static ServiceStats of(ByteBuffer item) {
     final ByteBuffer stats = item.duplicate().order(ByteOrder.nativeOrder());
     return new ServiceStats(Duration.ofNanos(stats.getLong(OPEN_AT)), stats.getLong(MESSAGES_AT), stats.getLong(REPLIES_AT),

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How long messages take between two Java processes, to and fro, by their size: from and into direct buffers and byte arrays. The counterpart of
- * exs-msg-ping.
+ * Measures the time of messages between two Java processes, there and back, by their size: from and into direct buffers and byte arrays.
+ * The counterpart of exs-msg-ping.
  *
  * <pre>exs-run -n 2 java -cp exs.jar exs.tools.Ping [--size 0,64,1024] [--messages N] [--warm-up N] [--kind direct|array|both] [--json]</pre>
  */
@@ -33,7 +33,7 @@ public final class Ping {
     other = 1 - channel.rank();
   }
 
-  /** What was asked for. */
+  /** The options. */
   private static final class Settings {
     private int[] sizes = {0, 8, 64, 1024, 8192, 65_536, 1 << 20};
     private int messages = 10_000;

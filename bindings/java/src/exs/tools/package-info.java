@@ -1,2 +1,2 @@
-/** Programs that measure. */
+/** Benchmark programs. */
 package exs.tools;

@@ -8,10 +8,11 @@ import java.nio.ByteOrder;
 import java.util.Objects;
 
 /**
- * Memory of the library that messages of a {@link Device} are written into and read from, without a copy on their way.
+ * Memory of the library for messages of a {@link Device}, which are written into it and read from it without further copies.
  *
- * <p>A program writes arrays into it, sends it, clears it; or receives into it and reads arrays from it in the same order. Elements are in
- * the byte order of the machine. From a send or receive until its end the buffer is the device's. Thread: one at a time.
+ * <p>A program writes arrays into it, sends it, and clears it; or receives into it, and reads arrays from it in the same order. Elements
+ * are in the byte order of the machine. From the start of a send or receive to its end the buffer belongs to the device. Thread: one at a
+ * time.
  */
 public final class Buffer {
   private final ByteBuffer memory;
@@ -19,7 +20,7 @@ public final class Buffer {
   private int readAt;
 
   /**
-   * Takes memory for messages.
+   * Allocates memory for messages.
    *
    * @param capacity of how many bytes, at least 1
    * @throws IllegalArgumentException fewer than 1
@@ -30,7 +31,7 @@ public final class Buffer {
   }
 
   /**
-   * How long its messages can be.
+   * The limit of a message's length.
    *
    * @return in bytes
    */
@@ -39,7 +40,7 @@ public final class Buffer {
   }
 
   /**
-   * How much it holds: what was written, or the message that was received.
+   * The length of the content: written elements, or the received message.
    *
    * @return in bytes
    */
@@ -47,14 +48,14 @@ public final class Buffer {
     return size;
   }
 
-  /** Makes it empty, to be written again. */
+  /** Empties the buffer, to be written again. */
   public void clear() {
     size = 0;
     readAt = 0;
   }
 
   /**
-   * What it holds, as bytes.
+   * The content as bytes.
    *
    * @return a view from 0 to {@link #size}
    */
@@ -63,7 +64,7 @@ public final class Buffer {
   }
 
   /**
-   * Writes part of an array behind what it holds.
+   * Appends part of an array.
    *
    * @param array of bytes, shorts, chars, ints, longs, floats or doubles
    * @param at the first element
@@ -90,7 +91,7 @@ public final class Buffer {
     readAt += move(array, at, count, slice(readAt, size), false);
   }
 
-  /** Where a message is received. */
+  /** The memory to receive a message into. */
   ByteBuffer room() {
     clear();
     return slice(0, capacity());
@@ -105,7 +106,7 @@ public final class Buffer {
     return memory.slice(from, to - from).order(ByteOrder.nativeOrder());
   }
 
-  /** How many bytes these are. */
+  /** Returns the number of bytes of these elements. */
   private static int move(Object array, int at, int count, ByteBuffer place, boolean isWrite) {
     Objects.requireNonNull(array, "array");
     if (array instanceof byte[] bytes) {

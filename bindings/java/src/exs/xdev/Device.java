@@ -23,7 +23,7 @@ public abstract class Device {
   /**
    * Makes a device, to be started by {@link #init}.
    *
-   * @param dev its name: {@code "exsdev"}, over exs messages
+   * @param dev the device's name: {@code "exsdev"}, over exs messages
    * @return the device
    * @throws IllegalArgumentException another name
    */
@@ -38,20 +38,20 @@ public abstract class Device {
    * @param args none: in the job that exs-run has started, or alone; else the rank of this process and the addresses of all processes by
    *     rank, as {@code host:port}
    * @return the processes of the job, by rank
-   * @throws IllegalArgumentException what means nothing in args
-   * @throws ExsException as the class says; EADDRINUSE and others: the address of this process cannot be listened at
+   * @throws IllegalArgumentException invalid args
+   * @throws ExsException as the class says; EADDRINUSE and others: this process cannot listen at its address
    */
   public abstract ProcessID[] init(String[] args) throws ExsException;
 
   /**
-   * Who this device is.
+   * The process of this device.
    *
    * @return its process
    */
   public abstract ProcessID id();
 
   /**
-   * Ends the device: sends complete, the others are told, and what is left ends. The last call.
+   * Ends the device: sends complete, the other processes are notified, and remaining requests end. It is the last call.
    *
    * @throws ExsException ETIMEDOUT: a send was not matched within 10 seconds, and is given up
    */
@@ -60,11 +60,11 @@ public abstract class Device {
   /**
    * Starts a send.
    *
-   * @param buf what
-   * @param dest to whom
+   * @param buf the data
+   * @param dest the receiver
    * @param tag any but {@link #ANY_TAG}
    * @param cntx 0 or more
-   * @return ends when the buffer is free again
+   * @return a request that ends when the buffer is free again
    * @throws ExsException as the class says
    */
   public abstract Request isend(Buffer buf, ProcessID dest, int tag, int cntx) throws ExsException;
@@ -72,8 +72,8 @@ public abstract class Device {
   /**
    * Sends, and waits until the buffer is free again.
    *
-   * @param buf what
-   * @param dest to whom
+   * @param buf the data
+   * @param dest the receiver
    * @param tag any but {@link #ANY_TAG}
    * @param cntx 0 or more
    * @throws ExsException as the class says
@@ -83,11 +83,11 @@ public abstract class Device {
   /**
    * Starts a send that ends no sooner than a receive has matched it.
    *
-   * @param buf what
-   * @param dest to whom
+   * @param buf the data
+   * @param dest the receiver
    * @param tag any but {@link #ANY_TAG}
    * @param cntx 0 or more
-   * @return ends when it is matched and the buffer is free again
+   * @return a request that ends when it is matched and the buffer is free again
    * @throws ExsException as the class says
    */
   public abstract Request issend(Buffer buf, ProcessID dest, int tag, int cntx) throws ExsException;
@@ -95,8 +95,8 @@ public abstract class Device {
   /**
    * Sends, and waits until a receive has matched it.
    *
-   * @param buf what
-   * @param dest to whom
+   * @param buf the data
+   * @param dest the receiver
    * @param tag any but {@link #ANY_TAG}
    * @param cntx 0 or more
    * @throws ExsException as the class says
@@ -106,11 +106,11 @@ public abstract class Device {
   /**
    * Receives the oldest message that matches, or waits for it.
    *
-   * @param buf where to
-   * @param src from whom, or {@link ProcessID#ANY_SOURCE}
+   * @param buf the destination
+   * @param src the sender, or {@link ProcessID#ANY_SOURCE}
    * @param tag or {@link #ANY_TAG}
    * @param cntx 0 or more
-   * @return what came
+   * @return the status of the message
    * @throws ExsException as the class says; EMSGSIZE: the message was longer than the buffer, and is cut
    */
   public abstract Status recv(Buffer buf, ProcessID src, int tag, int cntx) throws ExsException;
@@ -118,12 +118,12 @@ public abstract class Device {
   /**
    * Starts a receive of the oldest message that matches.
    *
-   * @param buf where to
-   * @param src from whom, or {@link ProcessID#ANY_SOURCE}
+   * @param buf the destination
+   * @param src the sender, or {@link ProcessID#ANY_SOURCE}
    * @param tag or {@link #ANY_TAG}
    * @param cntx 0 or more
-   * @param s filled when the end of the request is heard of; null: one is made
-   * @return ends when the message is there
+   * @param s filled when the program learns of the request's end; null: a new one is made
+   * @return a request that ends when the message has arrived
    * @throws ExsException as the class says
    */
   public abstract Request irecv(Buffer buf, ProcessID src, int tag, int cntx, Status s) throws ExsException;
@@ -131,43 +131,43 @@ public abstract class Device {
   /**
    * Waits for a message that such a receive would get.
    *
-   * @param src from whom, or {@link ProcessID#ANY_SOURCE}
+   * @param src the sender, or {@link ProcessID#ANY_SOURCE}
    * @param tag or {@link #ANY_TAG}
    * @param cntx 0 or more
-   * @return what is known of it
+   * @return the status of the message
    * @throws ExsException as the class says
    */
   public abstract Status probe(ProcessID src, int tag, int cntx) throws ExsException;
 
   /**
-   * Whether a message is there that such a receive would get.
+   * Returns whether a message has arrived that such a receive would get.
    *
-   * @param src from whom, or {@link ProcessID#ANY_SOURCE}
+   * @param src the sender, or {@link ProcessID#ANY_SOURCE}
    * @param tag or {@link #ANY_TAG}
    * @param cntx 0 or more
-   * @return what is known of it; null: there is none
+   * @return the status of the message; null: there is none
    * @throws ExsException as the class says
    */
   public abstract Status iprobe(ProcessID src, int tag, int cntx) throws ExsException;
 
   /**
-   * Waits for any request to end, and names it: each once, unless its end was heard of before. Sends that ended with their calls are
-   * not named.
+   * Waits for any request to end, and returns it: each once, unless the program has learned of its end before. Sends that ended with
+   * their calls are not returned.
    *
-   * @return it, whose {@link Request#iwait} does not wait
+   * @return the request, whose {@link Request#iwait} does not wait
    * @throws ExsException as the class says
    */
   public abstract Request peek() throws ExsException;
 
   /**
-   * How many bytes the device adds to each message in the sender's buffer.
+   * The bytes that the device adds to each message in the sender's buffer.
    *
    * @return in bytes
    */
   public abstract int getSendOverhead();
 
   /**
-   * How many bytes the device adds to each message in the receiver's buffer.
+   * The bytes that the device adds to each message in the receiver's buffer.
    *
    * @return in bytes
    */

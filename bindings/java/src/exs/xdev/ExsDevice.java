@@ -84,7 +84,7 @@ final class ExsDevice extends Device {
 
   @Override
   public Request peek() throws ExsException {
-    // A request that has ended before its wrapper is attached is named to a thread that has to wait for that moment.
+    // A request may end before its wrapper is attached. The thread that gets it then has to wait for that moment.
     final exs.Request named = started().peek(-1);
     Object wrapper = named.attachment();
     while (wrapper == null) {

@@ -1,7 +1,7 @@
 package exs.xdev;
 
 /**
- * What identifies a device: the process that it is of. {@link Device#init} gives those of all processes, by rank.
+ * The identity of a device: its process. {@link Device#init} returns those of all processes, by rank.
  *
  * @param rank of the process in its job; -2: any
  */

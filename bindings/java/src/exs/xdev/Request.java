@@ -2,9 +2,7 @@ package exs.xdev;
 
 import exs.ExsException;
 
-/**
- * A send or receive of a {@link Device} that is under way. Threads: one waits at a time (IllegalStateException for a second).
- */
+/** A pending send or receive of a {@link Device}. Threads: one waits at a time (IllegalStateException for a second). */
 public final class Request {
   private final exs.Request request;
   private final Buffer buffer;
@@ -19,20 +17,20 @@ public final class Request {
   }
 
   /**
-   * Waits until it has ended.
+   * Waits until the request has ended.
    *
-   * @return what is known of the message
-   * @throws ExsException it failed: EMSGSIZE the buffer was too small, ECONNRESET the other process has died, EPIPE it has left; EINTR: the
-   *     thread was interrupted, and the request goes on
+   * @return the status of the message
+   * @throws ExsException the request failed: EMSGSIZE the buffer was too small, ECONNRESET the other process has died, EPIPE it has left; EINTR:
+   *     the thread was interrupted, and the request continues
    */
   public Status iwait() throws ExsException {
     return tell(request.await());
   }
 
   /**
-   * Whether it has ended.
+   * Returns whether the request has ended.
    *
-   * @return what is known of the message; null: it has not
+   * @return the status of the message; null: the request has not ended
    * @throws ExsException as {@link #iwait}
    */
   public Status itest() throws ExsException {
@@ -41,7 +39,7 @@ public final class Request {
   }
 
   /**
-   * Cancels a receive that is not matched, or a send that has not left. It has to be waited for as ever.
+   * Cancels a receive that is not matched, or a send that has not left. The program still has to wait for its end.
    *
    * @throws ExsException the device has been finished
    */
@@ -50,7 +48,7 @@ public final class Request {
   }
 
   /**
-   * What it sends or receives.
+   * The buffer that the request sends or receives.
    *
    * @return the buffer, which is the device's until the request has ended
    */

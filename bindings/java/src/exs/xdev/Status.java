@@ -1,8 +1,8 @@
 package exs.xdev;
 
 /**
- * What is known of a message. {@link Device#irecv} takes one and fills it when the end of its request is heard of. Thread: whoever has heard of
- * that end.
+ * The status of a message. {@link Device#irecv} takes one and fills it when the program learns of the request's end. Thread: the one that
+ * has learned of that end.
  */
 public final class Status {
   private ProcessID source = ProcessID.ANY_SOURCE;
@@ -11,7 +11,7 @@ public final class Status {
   private long size;
   private boolean isCancelled;
 
-  /** Of no message yet. */
+  /** A status without a message. */
   public Status() {}
 
   static Status of(exs.Status told) {
@@ -29,7 +29,7 @@ public final class Status {
   }
 
   /**
-   * Who sent it; of sends: whom it went to.
+   * The sender of a received message; of sends: the receiver.
    *
    * @return the process
    */
@@ -38,7 +38,7 @@ public final class Status {
   }
 
   /**
-   * Its tag.
+   * The tag of the message.
    *
    * @return any int
    */
@@ -47,7 +47,7 @@ public final class Status {
   }
 
   /**
-   * Its context.
+   * The context of the message.
    *
    * @return 0 or more
    */
@@ -56,7 +56,7 @@ public final class Status {
   }
 
   /**
-   * Its length.
+   * The length of the message.
    *
    * @return in bytes
    */
@@ -65,9 +65,9 @@ public final class Status {
   }
 
   /**
-   * Whether the request was cancelled and no message moved.
+   * Returns whether the request was cancelled and no message moved.
    *
-   * @return true: it was
+   * @return whether it was cancelled
    */
   public boolean isCancelled() {
     return isCancelled;

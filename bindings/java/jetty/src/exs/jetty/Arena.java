@@ -6,15 +6,15 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 
 /**
- * Memory of exs in chunks of one size, for what is copied on its way. Thread: any.
+ * Memory of exs in chunks of one size, for bytes that are copied on their way. Thread: any.
  *
- * <p>It never shrinks: what was needed once is needed again, and giving memory back to the system costs more than a transfer.
+ * <p>It never shrinks: the same amount is soon needed again, and returning memory to the system costs more than a transfer.
  */
 final class Arena {
   static final int CHUNK_BYTES = 32 << 10;
   private static final int CHUNKS_AT_ONCE = 32;
 
-  /** Part of a memory. Thread: that of who took it. */
+  /** A part of a memory. Thread: that of its user. */
   static final class Chunk {
     final Memory memory;
     final int at;
@@ -30,7 +30,7 @@ final class Arena {
   private final ArrayDeque<Chunk> free = new ArrayDeque<>();
   private int inUse;
 
-  /** An empty chunk: its bytes are all there to be written. */
+  /** Returns an empty chunk, all of whose bytes can be written. */
   synchronized Chunk take() throws ExsException {
     if (free.isEmpty()) grow();
     ++inUse;
@@ -44,7 +44,7 @@ final class Arena {
     for (int i = 0; i < CHUNKS_AT_ONCE; ++i) free.push(new Chunk(memory, i * CHUNK_BYTES));
   }
 
-  /** The library must not use it any more. */
+  /** Returns a chunk that the library no longer uses. */
   synchronized void giveBack(Chunk chunk) {
     --inUse;
     free.push(chunk);

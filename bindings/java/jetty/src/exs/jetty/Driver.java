@@ -13,18 +13,18 @@ import org.eclipse.jetty.util.log.Logger;
 import org.eclipse.jetty.util.thread.Invocable;
 
 /**
- * Events of exs, which one thread waits for and has handled. Handlers run there, must not block, and leave what may block as a task.
+ * Processes events of exs in one thread. Handlers run there, must not block, and leave blocking work as a task.
  *
- * <p><b>Tasks.</b> The thread that drives runs tasks itself, too: to wake another thread and to compete with it for a core takes longer
- * than to answer a short request. So requests one after the other are answered by one thread, with no call into the kernel between them.
- * A task that takes long would keep all others waiting. That is seen by a second thread, the deputy, which looks each millisecond: it drives
- * from then on, and the first one no more. Where that has happened, the next {@link #LONG_TASKS} tasks are each given to a thread of the
- * executor. Without a deputy, because the executor has no thread for one, all are.
+ * <p><b>Tasks.</b> The driving thread runs tasks itself, too: waking another thread, and competing with it for a core, takes longer than
+ * the reply to a short request. So one thread serves consecutive requests without a call into the kernel between them. A long task would
+ * keep all others waiting. A second thread, the deputy, checks for this each millisecond. It takes over the driving, and the first thread
+ * stops. After that, the next {@link #LONG_TASKS} tasks each get a thread of the executor. If the executor has no thread for a deputy,
+ * all tasks do.
  *
  * <p>Thread: any.
  */
 class Driver {
-  /** Waits for events and has them handled; false: there will be none any more. */
+  /** Waits for events and handles them. Returns false when no more will come. */
   interface Step {
     boolean complete() throws ExsException;
   }
@@ -34,12 +34,12 @@ class Driver {
     void close() throws ExsException;
   }
 
-  /** Of the executor, that it takes. */
+  /** The number of threads that it takes from the executor. */
   static final int THREADS = 2;
 
   private static final Logger LOG = Log.getLogger(Driver.class);
   private static final long LOOK_NS = 1_000_000;
-  /** So many looks without a task, and the deputy sleeps until there is one. */
+  /** After this many looks without a task the deputy sleeps until there is one. */
   private static final int SILENT_LOOKS = 10;
   private static final int LONG_TASKS = 64;
 
@@ -48,14 +48,14 @@ class Driver {
   private final Executor executor;
   private final long lookNs;
   private final CountDownLatch ended = new CountDownLatch(1);
-  /** Odd: the thread that drives runs a task, and may lose its place; who takes that makes it even. */
+  /** Odd while the driving thread runs a task and may lose its place; the deputy makes it even when it takes over. */
   private final AtomicLong turn = new AtomicLong();
   private volatile Thread deputy;
   private volatile boolean isDeputyAsleep;
-  /** In a step: whose events they are. */
+  /** The thread that is processing events in a step. */
   private volatile Thread stepping;
 
-  // Of the thread that drives.
+  // These belong to the driving thread.
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private int longTasks;
   private boolean isDriven;
@@ -78,19 +78,19 @@ class Driver {
     wantDeputy();
   }
 
-  /** Takes no more operations, and waits until those under way have ended; false: they have not in that time. */
+  /** Takes no more operations, and waits until the pending ones have ended. Returns false if they have not in that time. */
   boolean close(long time, TimeUnit unit) throws InterruptedException, ExsException {
     end.close();
     if (!isDriven) drive();
     return ended.await(time, unit);
   }
 
-  /** Whether this thread handles events. */
+  /** Returns whether this thread is handling events. */
   boolean isHere() {
     return Thread.currentThread() == stepping;
   }
 
-  /** Something to do, which may block if it is not an {@link Invocable} that says otherwise. */
+  /** Adds a task, which may block unless it is an {@link Invocable} that excludes this. */
   void add(Runnable task) {
     if (isHere()) {
       tasks.add(task);
@@ -117,7 +117,7 @@ class Driver {
     }
   }
 
-  /** Null: there will be none any more. */
+  /** Returns null if there will be no more tasks. */
   private Runnable next() {
     stepping = Thread.currentThread();
     try {
@@ -136,7 +136,7 @@ class Driver {
     return tasks.poll();
   }
 
-  /** False: it took so long that the deputy drives. */
+  /** Returns false if it took so long that the deputy drives now. */
   private boolean runInTurn(Runnable task) {
     final long mine = turn.incrementAndGet();
     if (isDeputyAsleep) LockSupport.unpark(deputy);
@@ -148,7 +148,7 @@ class Driver {
     try {
       executor.execute(task);
     } catch (RejectedExecutionException e) {
-      run(task);  // the executor ends
+      run(task);  // the executor is ending
     }
   }
 
@@ -172,7 +172,7 @@ class Driver {
         sleepUntil(seen);
         silentLooks = 0;
       }
-      Thread.interrupted();  // where the executor ends before this does, or no wait would be one
+      Thread.interrupted();  // an executor that ends first interrupts, and each wait would return at once
       final long now = turn.get();
       if (now == seen && now % 2 == 1 && takeOver(now)) return;
       silentLooks = now == seen ? silentLooks + 1 : 0;
@@ -186,7 +186,7 @@ class Driver {
     isDeputyAsleep = false;
   }
 
-  /** The turn has lasted for a look at least. */
+  /** Takes over if the turn has lasted for at least one look. */
   private boolean takeOver(long turnOfTask) {
     if (!turn.compareAndSet(turnOfTask, turnOfTask + 1)) return false;
     deputy = null;
@@ -204,7 +204,7 @@ class Driver {
     }
   }
 
-  /** A task that ends a callback: as blocking as that is. */
+  /** A task that ends a callback, and may block if the callback may. */
   static final class Task implements Runnable, Invocable {
     private final Runnable body;
     private final InvocationType type;

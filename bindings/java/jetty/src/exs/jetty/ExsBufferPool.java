@@ -9,14 +9,14 @@ import org.eclipse.jetty.util.log.Log;
 import org.eclipse.jetty.util.log.Logger;
 
 /**
- * Buffers of which the long direct ones are memory of exs: what is written from them is read by the peer where it lies. Thread: any.
+ * Buffers of which the long direct ones are memory of exs, so the peer reads written content in place. Thread: any.
  *
- * <p>It keeps what is given back, up to a limit. Where there is no more memory of exs, buffers are those of Jetty, whose content is copied.
+ * <p>It keeps returned buffers, up to a limit. If there is no more memory of exs, buffers are those of Jetty, whose content is copied.
  */
 public class ExsBufferPool extends MappedByteBufferPool {
   private static final Logger LOG = Log.getLogger(ExsBufferPool.class);
 
-  /** Each memory of exs takes a descriptor, so it is for buffers of content, not for those of TLS. */
+  /** Each memory of exs takes a descriptor, so it is used for buffers of content, not for those of TLS. */
   private static final int EXS_BYTES_MIN = 64 << 10;
   private static final int FACTOR = 4096;
   private static final int BUFFERS_MAX = 1024;

@@ -26,7 +26,7 @@ import org.eclipse.jetty.util.thread.Scheduler;
 import org.eclipse.jetty.util.thread.ThreadPoolBudget;
 
 /**
- * Accepts connections of exs for Jetty: what ServerConnector is for TCP, with the same connection factories.
+ * Accepts connections of exs for Jetty, as ServerConnector does for TCP, with the same connection factories.
  *
  * <pre>
  * Server server = new Server();
@@ -35,19 +35,19 @@ import org.eclipse.jetty.util.thread.ThreadPoolBudget;
  * server.addConnector(connector);
  * </pre>
  *
- * <p>exs has nothing to do with the connections of browsers: those find a ServerConnector at another port of the same server.
+ * <p>Browsers do not connect by exs: they use a ServerConnector at another port of the same server.
  */
 @ManagedObject("HTTP over exs")
 public class ExsConnector extends AbstractNetworkConnector {
-  /** How many operations there can be at once in each of its loops; a connection has up to six, or more that are parts of a write. */
+  /** Limit of pending operations in each of its loops; a connection has up to six, or more for the parts of a write. */
   private static final int LOOP_DEPTH = 1 << 16;
 
-  /** Longer than connections linger that close already. */
+  /** Longer than the linger time of closing connections. */
   private static final long STOP_NS = TimeUnit.SECONDS.toNanos(10);
   private static final int STOP_LINGER_MS = 500;
   private static final long CLOSE_AGAIN_MS = 20;
 
-  /** Fewer than exs asks for by itself, as each may be a longer message. */
+  /** Fewer than the default of exs, as each may be a longer message. */
   private static final int CREDITS = 16;
   private static final int HEAD_BYTES = 1 << 10;
 
@@ -67,7 +67,7 @@ public class ExsConnector extends AbstractNetworkConnector {
   /**
    * A connector of HTTP/1.1, with threads as it suits the machine.
    *
-   * @param server whose connections
+   * @param server the owner of the connections
    */
   public ExsConnector(Server server) {
     this(server, new ExsHttpConnectionFactory());
@@ -76,7 +76,7 @@ public class ExsConnector extends AbstractNetworkConnector {
   /**
    * A connector with threads as it suits the machine.
    *
-   * @param server whose connections
+   * @param server the owner of the connections
    * @param factories of the protocols, the default one first
    */
   public ExsConnector(Server server, ConnectionFactory... factories) {
@@ -86,12 +86,12 @@ public class ExsConnector extends AbstractNetworkConnector {
   /**
    * A connector.
    *
-   * @param server whose connections
-   * @param executor whose threads; null: the server's
+   * @param server the owner of the connections
+   * @param executor runs the threads; null: the server's
    * @param scheduler of idle timeouts; null: the server's
    * @param pool of buffers; null: an {@link ExsBufferPool} of its own
-   * @param acceptors how many threads wait for connections; below 0: as many as suit the machine; else at least 1
-   * @param loops how many event queues the connections are spread over, each of which takes two threads; below 1: as many as suit the
+   * @param acceptors the number of threads that wait for connections; below 0: as suits the machine; else at least 1
+   * @param loops the number of event queues for the connections, each with two threads; below 1: as suits the
    *     machine
    * @param factories of the protocols, the default one first
    */
@@ -103,7 +103,7 @@ public class ExsConnector extends AbstractNetworkConnector {
   }
 
   /**
-   * How many connections may wait to be accepted.
+   * The limit of connections that wait to be accepted.
    *
    * @return the backlog of exs_listen
    */
@@ -113,7 +113,7 @@ public class ExsConnector extends AbstractNetworkConnector {
   }
 
   /**
-   * How many connections may wait to be accepted, from the next start on.
+   * Sets the limit of connections that wait to be accepted, from the next start on.
    *
    * @param acceptQueueSize the backlog of exs_listen
    */
@@ -122,9 +122,9 @@ public class ExsConnector extends AbstractNetworkConnector {
   }
 
   /**
-   * By which provider connections move their bytes.
+   * The provider that moves the bytes of connections.
    *
-   * @return as EXS_SO_PROVIDER; null: as it suits the peers
+   * @return as EXS_SO_PROVIDER; null: as suits the peers
    */
   @ManagedAttribute("Provider of exs")
   public String getProvider() {
@@ -132,16 +132,16 @@ public class ExsConnector extends AbstractNetworkConnector {
   }
 
   /**
-   * By which provider connections are to move their bytes, from the next start on.
+   * Sets the provider that moves the bytes of connections, from the next start on.
    *
-   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: as it suits the peers
+   * @param provider as EXS_SO_PROVIDER: {@code "iwarp"}, {@code "forbid:shm"} and the like; null: as suits the peers
    */
   public void setProvider(String provider) {
     this.provider = provider;
   }
 
   /**
-   * How long a response, with its head, may be that is copied to a client, instead of being read where it lies.
+   * The length, with head, up to which a response is copied to a client, instead of being read in place.
    *
    * @return bytes; no more than the client asks for
    */
@@ -151,8 +151,9 @@ public class ExsConnector extends AbstractNetworkConnector {
   }
 
   /**
-   * How long a response, with its head, may be that is copied to a client that agrees, from the next start on. A response that is read where
-   * it lies takes three messages instead of one: by a network that is longer for some ten KiB. Each connection has memory for some of them.
+   * Sets the length, with head, up to which a response is copied to a client that agrees, from the next start on. A response that is read
+   * in place takes three messages instead of one, which is slower over a network for some ten KiB. Each connection has memory for some of
+   * them.
    *
    * @param smallBytes 0 to 32768
    */
@@ -161,9 +162,9 @@ public class ExsConnector extends AbstractNetworkConnector {
   }
 
   /**
-   * What connections hold of the connector's memory.
+   * The number of chunks of the connector's memory that connections use.
    *
-   * @return how many chunks: one for each open connection, and what is under way from copies
+   * @return the number: one for each open connection, and those of pending copies
    */
   @ManagedAttribute("Chunks of memory in use")
   public int getChunksInUse() {
@@ -189,7 +190,7 @@ public class ExsConnector extends AbstractNetworkConnector {
     if (lease != null) lease.close();
   }
 
-  /** Closes connections, also those that are accepted meanwhile, until nothing is under way. */
+  /** Closes connections, also those that are accepted meanwhile, until no operation is pending. */
   private void end(Completions one) throws ExsException, InterruptedException {
     final long end = System.nanoTime() + STOP_NS;
     do {
@@ -242,7 +243,7 @@ public class ExsConnector extends AbstractNetworkConnector {
   protected void accept(int acceptor) throws IOException, InterruptedException {
     final ServerChannel from = server;
     if (from == null) throw new ClosedChannelException();
-    // The connection lives where the queue of its accept does: in the loop that its operations will name.
+    // The connection belongs to the loop whose queue its accept names; its operations will name the same one.
     final Completions where = completions.get(acceptor % completions.size());
     final CompletableFuture<StreamChannel> accepting = from.accept(where.loop());
     try {
@@ -272,7 +273,7 @@ public class ExsConnector extends AbstractNetworkConnector {
     }
   }
 
-  /** Null: the peer has gone already. That says nothing of the next one, which an exception would keep waiting. */
+  /** Returns null if the peer has gone already. An exception would also delay the next peer. */
   private ExsEndPoint endPointOf(StreamChannel channel, Completions where) throws ExsException {
     ExsEndPoint made = null;
     try {

@@ -16,24 +16,23 @@ import org.eclipse.jetty.util.resource.Resource;
 import org.eclipse.jetty.util.resource.ResourceFactory;
 
 /**
- * A cache of content in memory of exs, which peers of an {@link ExsConnector} read where it lies. Connectors of TCP are served from it as
- * from any other.
+ * A cache of content in memory of exs, which peers of an {@link ExsConnector} read in place. TCP connectors use it as any other cache.
  *
  * <pre>
  * context.setAttribute("cache", new ExsContentFactory(context.getBaseResource(), context.getMimeTypes(), true));
  * context.addServlet(DefaultServlet.class, "/").setInitParameter("resourceCache", "cache");
  * </pre>
  *
- * <p>Content that is not cached is read in pieces as long as the output buffer of HttpConfiguration. With {@code setMaxCachedFiles(0)} all
- * of it is.
+ * <p>Content that is not cached is read in pieces as long as the output buffer of HttpConfiguration. With {@code setMaxCachedFiles(0)} nothing
+ * is cached.
  *
- * <p>Memory of content that has left the cache is freed by the collector, when nobody sends it any more. Where there is no more memory of
- * exs, content lies where Jetty would put it, and is copied. Thread: any.
+ * <p>The collector frees the memory of content that has left the cache and is not being sent. If there is no more memory of exs, content is
+ * in Jetty's memory, and is copied. Thread: any.
  */
 public class ExsContentFactory extends CachedContentFactory {
   private static final Logger LOG = Log.getLogger(ExsContentFactory.class);
 
-  /** Each memory of exs takes a descriptor and whole pages: small contents share one. */
+  /** Each memory of exs takes a descriptor and whole pages, so small contents share one. */
   private static final int SHARED_BYTES = 1 << 20;
   private static final int SMALL_BYTES = SHARED_BYTES / 8;
   private static final int ALIGNMENT = 64;
@@ -43,16 +42,16 @@ public class ExsContentFactory extends CachedContentFactory {
   /**
    * A cache without a parent.
    *
-   * @param factory who knows the files, for instance the folder that has them
+   * @param factory finds the files, for instance in their folder
    * @param mimeTypes of the files
    * @param hasEtags whether contents have entity tags
-   * @param precompressed formats in which files may lie beside themselves
+   * @param precompressed formats of compressed files beside the originals
    */
   public ExsContentFactory(ResourceFactory factory, MimeTypes mimeTypes, boolean hasEtags, CompressedContentFormat... precompressed) {
     super(null, factory, mimeTypes, false, hasEtags, precompressed);
   }
 
-  /** What is not cached is read into buffers of the connector's pool, not into one that is made for it. */
+  /** Content that is not cached is read into buffers of the connector's pool, not into newly allocated ones. */
   @Override
   public HttpContent getContent(String path, int maxBufferSize) throws IOException {
     return super.getContent(path, 1);
@@ -80,7 +79,7 @@ public class ExsContentFactory extends CachedContentFactory {
     } catch (ExsException e) {
       LOG.warn("{} is not sent from memory of exs: {}", resource, e.getMessage());
     } catch (IOException e) {
-      LOG.debug(e);  // Jetty tries itself, and tells
+      LOG.debug(e);  // Jetty tries again itself, and reports the error
     }
     return null;
   }

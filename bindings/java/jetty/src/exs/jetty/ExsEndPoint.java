@@ -21,19 +21,22 @@ import org.eclipse.jetty.util.log.Logger;
 import org.eclipse.jetty.util.thread.Scheduler;
 
 /**
- * A connection of exs as Jetty has it. Thread: any.
+ * A connection of exs as an end point of Jetty. Thread: any.
  *
- * <p>What is written from memory of exs, cached content above all, the peer reads where it lies: the callback of that write is called when
- * it has arrived. All else is copied, and its callback called as soon as there is room for the copies, as with TCP.
+ * <p>The peer reads content in memory of exs, above all cached content, in place: the callback of such a write is called when the content
+ * has arrived. All else is copied, and its callback is called as soon as there is room for the copies, as with TCP.
  *
- * <p><b>Memory.</b> Jetty uses the memory of a write again once its callback was called. So that is called after the last event of the write,
- * whatever happens: where time is up, or the connection closes, the channel ends what is under way first.
+ * <p><b>Memory.</b> Jetty reuses the memory of a write after its callback. So the callback comes after the last event of the write in any
+ * case: if the time is up or the connection closes, the channel first ends the pending operations.
  */
 public final class ExsEndPoint extends AbstractEndPoint implements Write.Listener {
-  /** What is no longer is copied: it is gone by then, and its callback need not wait for an event. */
+  /** Pieces up to this length are copied: they leave at once, and their callback need not wait for an event. */
   static final int COPIED_PIECE_BYTES_MAX = 16 << 10;
 
-  /** Of a connection whose idle time is up: a peer that lives takes in less what was sent last, and no other keeps the descriptor. */
+  /**
+   * The linger time of a connection whose idle time is up. A live peer receives the last bytes in less time, and a dead one must not keep
+   * the descriptor.
+   */
   private static final int EXPIRED_LINGER_MS = 500;
 
   private static final Logger LOG = Log.getLogger(ExsEndPoint.class);
@@ -50,7 +53,7 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
   private final AtomicReference<Write> writing = new AtomicReference<>();
   private volatile boolean isExpired;
 
-  /** `closed` is told when the connection of it has been told; the channel is its own from now on, but where this throws. */
+  /** `closed` is called after the connection has been notified. The channel belongs to the end point, unless this throws. */
   ExsEndPoint(Scheduler scheduler, StreamChannel channel, Completions completions, Arena arena, Executor executor,
       Consumer<ExsEndPoint> closed) throws ExsException {
     super(scheduler);
@@ -186,13 +189,13 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
     }
     final Connection connection = getConnection();
     if (connection != null && !connection.onIdleExpired()) return;
-    // The flusher knows nothing of this write. A stream that lacks bytes in its middle is of no use, so the connection is what ends it: at
-    // once, also where the peer does nothing any more.
+    // The flusher does not know this write, and a stream that lacks bytes in its middle is useless. So the connection ends at once, even
+    // if the peer is silent.
     write.blame(timeout);
     channel.abort(completions.loop());
   }
 
-  /** Closes it soon: a peer that takes nothing keeps nobody waiting. */
+  /** Closes the end point soon: a peer that receives nothing delays nobody. */
   void close(int lingerMs) {
     setLinger(lingerMs);
     close();
@@ -208,7 +211,7 @@ public final class ExsEndPoint extends AbstractEndPoint implements Write.Listene
 
   @Override
   protected void doShutdownOutput() {
-    if (isExpired) {  // whoever was idle before need not be waited for once more
+    if (isExpired) {  // an idle peer is not waited for a second time
       close();
       return;
     }

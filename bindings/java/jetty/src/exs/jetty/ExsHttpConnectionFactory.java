@@ -9,22 +9,22 @@ import org.eclipse.jetty.server.HttpConnection;
 import org.eclipse.jetty.server.HttpConnectionFactory;
 
 /**
- * HTTP/1.1 whose content lies in direct buffers, which an {@link ExsConnector} does not copy where its pool has made them. Jetty's own
- * factory, which takes those of the heap for connections that are not of TCP, is served as well, from copies.
+ * HTTP/1.1 with content in direct buffers, which an {@link ExsConnector} does not copy if its pool has made them. Jetty's own factory
+ * uses heap buffers for connections other than TCP; it works as well, with copies.
  */
 public class ExsHttpConnectionFactory extends HttpConnectionFactory {
-  /** A file that is read goes out in pieces of this size: as long as they are still in the processor's cache when they are sent. */
+  /** A file is sent in pieces of this size: they are still in the processor's cache when they are sent. */
   static final int OUTPUT_BYTES = 128 << 10;
 
-  /** With Jetty's configuration, but longer output buffers. */
+  /** Uses Jetty's configuration, but longer output buffers. */
   public ExsHttpConnectionFactory() {
     this(newConfiguration());
   }
 
   /**
-   * With a configuration.
+   * Uses the given configuration.
    *
-   * @param configuration whose output buffers should be long
+   * @param configuration the configuration, whose output buffers should be long
    */
   public ExsHttpConnectionFactory(HttpConfiguration configuration) {
     super(configuration);

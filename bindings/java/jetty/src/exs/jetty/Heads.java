@@ -15,7 +15,7 @@ import org.eclipse.jetty.http.HttpVersion;
 import org.eclipse.jetty.http.MetaData;
 import org.eclipse.jetty.util.BufferUtil;
 
-/** Heads of requests and of replies as the text that HTTP/1.1 has for them, by Jetty's parser and generator. */
+/** Heads of requests and replies in the text form of HTTP/1.1, by Jetty's parser and generator. */
 final class Heads {
   private static final int FIRST_ROOM = 1 << 10;
   private static final int MOST_ROOM = 1 << 20;
@@ -25,7 +25,7 @@ final class Heads {
 
   // ---------------------------------------------------------------- requests
 
-  /** Reads the head of a request whose body has that many bytes. It must be complete, and nothing may follow. */
+  /** Reads the head of a request whose body has that many bytes. The head must be complete, and nothing may follow. */
   static MetaData.Request parse(ByteBuffer head, int mostBytes, long bodyBytes) {
     final Parsed parsed = new Parsed();
     final HttpParser parser = new HttpParser(parsed, mostBytes);
@@ -103,7 +103,7 @@ final class Heads {
 
   // ---------------------------------------------------------------- replies
 
-  /** The head of a reply with content of so many bytes; below 0: nobody knows. */
+  /** Writes the head of a reply with content of that many bytes; below 0: unknown. */
   static ByteBuffer write(MetaData.Response info, long contentBytes) {
     for (int room = FIRST_ROOM;; room *= 2) {
       try {

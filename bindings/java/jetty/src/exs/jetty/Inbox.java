@@ -7,8 +7,8 @@ import java.nio.ByteBuffer;
 import java.nio.channels.CompletionHandler;
 
 /**
- * What a connection has received and nobody has taken yet: the bytes of one receive, which is posted when somebody wants more. Thread:
- * any.
+ * Received bytes of a connection that are not taken yet: those of one receive. The next receive is posted when more bytes are wanted.
+ * Thread: any.
  */
 final class Inbox implements CompletionHandler<Transfer, Void> {
   private final StreamChannel channel;
@@ -20,7 +20,7 @@ final class Inbox implements CompletionHandler<Transfer, Void> {
   private boolean isEnded;
   private boolean isClosed;
 
-  /** `tell` runs in the thread that drives when there are bytes, or their end. */
+  /** `tell` runs on the driving thread when there are bytes, or their end. */
   Inbox(StreamChannel channel, Arena arena, Completions completions, Runnable tell) throws ExsException {
     this.channel = channel;
     this.arena = arena;
@@ -30,7 +30,7 @@ final class Inbox implements CompletionHandler<Transfer, Void> {
     chunk.bytes.limit(0);
   }
 
-  /** How many bytes it has put into a buffer; -1: there will be none any more. */
+  /** Moves bytes into a buffer and returns how many; -1: no more will come. */
   synchronized int take(ByteBuffer into) {
     if (isPosted || isClosed) return isClosed ? -1 : 0;
     final int count = Math.min(chunk.bytes.remaining(), into.remaining());
@@ -40,7 +40,7 @@ final class Inbox implements CompletionHandler<Transfer, Void> {
     return count;
   }
 
-  /** Calls for bytes: false if there are some, or their end. */
+  /** Asks for bytes. Returns false if there are some, or their end. */
   boolean post() {
     synchronized (this) {
       if (isPosted) return true;
@@ -58,7 +58,7 @@ final class Inbox implements CompletionHandler<Transfer, Void> {
 
   @Override
   public void failed(Throwable failure, Void nothing) {
-    end(0, true);  // as TCP does: what ends a connection is the end of what it receives
+    end(0, true);  // as in TCP, the end of a connection is the end of its input
   }
 
   private void end(int length, boolean isEnd) {
@@ -74,7 +74,7 @@ final class Inbox implements CompletionHandler<Transfer, Void> {
     tell.run();
   }
 
-  /** The channel closes, which ends the receive that is posted. */
+  /** Called when the channel closes, which ends the posted receive. */
   synchronized void close() {
     if (isClosed) return;
     isClosed = true;

@@ -6,12 +6,9 @@ import exs.Transfer;
 import java.nio.ByteBuffer;
 import java.nio.channels.CompletionHandler;
 
-/**
- * What a connection sends from copies: some chunks at a time, as a socket's buffer does. Thread: any; one at a time in
- * {@link #copy}.
- */
+/** The copies that a connection sends: some chunks at a time, like a socket's buffer. Thread: any; one at a time in {@link #copy}. */
 final class Outbox implements CompletionHandler<Transfer, Arena.Chunk> {
-  /** How many chunks may be under way. */
+  /** Limit of chunks that are being sent. */
   private static final int CHUNKS_MAX = 4;
 
   private final StreamChannel channel;
@@ -22,7 +19,7 @@ final class Outbox implements CompletionHandler<Transfer, Arena.Chunk> {
   private boolean isRoomWanted;
   private Throwable failure;
 
-  /** `hasRoom` runs in the thread that drives, when there is room again that somebody wanted. */
+  /** `hasRoom` runs on the driving thread when there is room again after wantRoom(). */
   Outbox(StreamChannel channel, Arena arena, Completions completions, Runnable hasRoom) {
     this.channel = channel;
     this.arena = arena;
@@ -30,7 +27,7 @@ final class Outbox implements CompletionHandler<Transfer, Arena.Chunk> {
     this.hasRoom = hasRoom;
   }
 
-  /** Sends copies of the buffers, as far as there is room; false: they are not empty yet. */
+  /** Sends copies of the buffers as far as there is room. Returns false if they are not empty yet. */
   boolean copy(ByteBuffer[] buffers) throws ExsException {
     int next = 0;
     while (true) {
@@ -88,14 +85,14 @@ final class Outbox implements CompletionHandler<Transfer, Arena.Chunk> {
     hasRoom.run();
   }
 
-  /** False: there is room; else `hasRoom` will run. */
+  /** Returns false if there is room; otherwise `hasRoom` will run. */
   synchronized boolean wantRoom() {
     if (underWay < CHUNKS_MAX) return false;
     isRoomWanted = true;
     return true;
   }
 
-  /** Why something that was sent has not arrived; null: nothing is known of that. */
+  /** Returns why a send has failed, or null if no failure is known. */
   synchronized Throwable failure() {
     return failure;
   }

@@ -21,7 +21,7 @@ import org.eclipse.jetty.util.thread.Scheduler;
 import org.eclipse.jetty.util.thread.ThreadPoolBudget;
 
 /**
- * Serves HTTP to whoever knows the name of a service, wherever both are: a request is a message, and so is each part of its reply
+ * Serves HTTP to clients that know the name of a service, wherever both are: a request is a message, and so is each part of its reply
  * (bindings/java/jetty/FORMAT.md).
  *
  * <pre>
@@ -29,11 +29,11 @@ import org.eclipse.jetty.util.thread.ThreadPoolBudget;
  * server.addConnector(connector);
  * </pre>
  *
- * <p>Clients ask GET and HEAD as idempotent requests: those survive a restart of the server with the same key. It may be the server of
- * other connectors, too, which serve browsers.
+ * <p>Clients send GET and HEAD as idempotent requests, which survive a restart of the server with the same key. The server may have other
+ * connectors, too, which serve browsers.
  *
- * <p>Where somebody else has the key and is the service, by a newer record, the connector says so in the log, serves nobody any more, and
- * does not accept; it is the service again from its next start on.
+ * <p>If another process has the key and is the service, by a newer record, the connector logs this. It then serves nobody and does not
+ * accept. From its next start on it is the service again.
  */
 @ManagedObject("HTTP to a service of exs")
 public class ServiceConnector extends AbstractConnector {
@@ -57,9 +57,9 @@ public class ServiceConnector extends AbstractConnector {
   private ThreadPoolBudget.Lease lease;
 
   /**
-   * A connector with the configuration that Jetty has by default, but longer output buffers.
+   * A connector with Jetty's default configuration, but longer output buffers.
    *
-   * @param server whose connections
+   * @param server the owner of the connections
    * @param key of the service; it must be open when the connector starts
    * @throws ExsException EBADF: the key is closed
    */
@@ -70,9 +70,9 @@ public class ServiceConnector extends AbstractConnector {
   /**
    * A connector.
    *
-   * @param server whose connections
-   * @param executor whose threads; null: the server's
-   * @param scheduler of what is tried again; null: the server's
+   * @param server the owner of the connections
+   * @param executor runs the threads; null: the server's
+   * @param scheduler of retries; null: the server's
    * @param pool of buffers; null: an {@link ExsBufferPool} of its own
    * @param key of the service; it must be open when the connector starts
    * @param configuration of HTTP
@@ -89,14 +89,14 @@ public class ServiceConnector extends AbstractConnector {
   /**
    * The name of the service.
    *
-   * @return what clients open a peer with
+   * @return the ID that clients open a peer with
    */
   public final ServiceId getServiceId() {
     return id;
   }
 
   /**
-   * Where other hosts find it, from the next start on.
+   * Sets the address where other hosts find the service, from the next start on.
    *
    * @param address as {@link ServiceNode.Builder#listen}; null: as by default
    */
@@ -105,7 +105,7 @@ public class ServiceConnector extends AbstractConnector {
   }
 
   /**
-   * Which directory other hosts find it by, from the next start on.
+   * Sets the directory where other hosts find the service, from the next start on.
    *
    * @param address as {@link ServiceNode.Builder#directory}; null: as by default
    */
@@ -114,18 +114,18 @@ public class ServiceConnector extends AbstractConnector {
   }
 
   /**
-   * How many requests there may be at a time, from the next start on.
+   * Sets the limit of requests at a time, from the next start on.
    *
-   * @param requests by default 4096; more are refused, and who asks is told ENOBUFS
+   * @param requests by default 4096; more are refused with ENOBUFS
    */
   public void setMailbox(int requests) {
     mailbox = requests;
   }
 
   /**
-   * Has bodies of requests received into memory of their own, without a copy, from the next start on.
+   * Receives bodies of requests into memory of their own, without a copy, from the next start on.
    *
-   * @param count how many at a time; others are received elsewhere and copied
+   * @param count how many at a time; further ones are received elsewhere and copied
    * @param bytes of each
    */
   public void setBodyWindows(int count, int bytes) {
@@ -134,7 +134,7 @@ public class ServiceConnector extends AbstractConnector {
   }
 
   /**
-   * Serves only those who have a capability, from the next start on.
+   * Serves only clients with a capability, from the next start on.
    *
    * @param lowest serial that is taken; below 0: serves all who know the name
    */
@@ -143,9 +143,9 @@ public class ServiceConnector extends AbstractConnector {
   }
 
   /**
-   * How many requests are being served.
+   * The number of requests that are being served.
    *
-   * @return those that have not ended
+   * @return the number of requests that have not ended
    */
   @ManagedAttribute("Requests being served")
   public int getRequests() {
@@ -153,9 +153,9 @@ public class ServiceConnector extends AbstractConnector {
   }
 
   /**
-   * What is being sent from copies.
+   * The number of chunks that are being sent from copies.
    *
-   * @return how many chunks of the connector's memory
+   * @return the number of chunks
    */
   @ManagedAttribute("Chunks of memory in use")
   public int getChunksInUse() {
@@ -212,7 +212,7 @@ public class ServiceConnector extends AbstractConnector {
     return builder.mailbox(mailbox).windows(windows, windowBytes).open();
   }
 
-  /** In the thread that drives. */
+  /** Runs on the driving thread. */
   private void makeWay() {
     LOG.warn("{}: overtaken, {} is elsewhere now and nobody is served here: end the other one that has its key, then stop and start this"
         + " connector, or give one of them another key", this, id);
@@ -220,7 +220,7 @@ public class ServiceConnector extends AbstractConnector {
     service.close();
   }
 
-  /** In the thread that drives. */
+  /** Runs on the driving thread. */
   private void arrived(Request request) {
     final ServiceExchange exchange = new ServiceExchange(this, request);
     exchanges.add(exchange);
@@ -252,7 +252,7 @@ public class ServiceConnector extends AbstractConnector {
     lease = null;
   }
 
-  /** There is nothing to accept: requests come by themselves. */
+  /** Does nothing: requests arrive without an accept. */
   @Override
   protected void accept(int acceptor) {
     throw new UnsupportedOperationException();

@@ -7,7 +7,10 @@ import org.eclipse.jetty.io.Connection;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.util.Callback;
 
-/** What Jetty is told of who asks: there are no bytes to be read or written, and the addresses are names of services. Thread: any. */
+/**
+ * The end point that Jetty sees for a client of a service: it has no bytes to read or write, and its addresses are names of services.
+ * Thread: any.
+ */
 final class ServiceEndPoint implements EndPoint {
   private static final String NOBODY = "nobody";
 

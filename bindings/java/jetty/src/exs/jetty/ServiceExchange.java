@@ -18,10 +18,10 @@ import org.eclipse.jetty.util.log.Log;
 import org.eclipse.jetty.util.log.Logger;
 
 /**
- * A request that has come as a message, and its reply: what a connection is for HTTP/1.1, for one request.
+ * A request that arrived as a message, and its reply: the counterpart of an HTTP/1.1 connection, for one request.
  *
- * <p>A reply has a part for each send of Jetty, and a send with much of the heap several. Jetty sends one at a time, so a part is under way
- * only when the one before has arrived. Thread: any.
+ * <p>A reply has a part for each send of Jetty, or several for a large heap buffer. Jetty sends one at a time, so a part is sent only
+ * when the one before has arrived. Thread: any.
  */
 final class ServiceExchange implements HttpTransport, Runnable {
   private static final Logger LOG = Log.getLogger(ServiceExchange.class);
@@ -30,7 +30,7 @@ final class ServiceExchange implements HttpTransport, Runnable {
   private final Request request;
   private final HttpChannel channel;
 
-  // Those of the send that is under way.
+  // These belong to the current send.
   private int status;
   private int parts;
 
@@ -92,7 +92,7 @@ final class ServiceExchange implements HttpTransport, Runnable {
   public void send(MetaData.Response info, boolean isHead, ByteBuffer content, boolean isLast, Callback callback) {
     final ByteBuffer body = isHead || content == null ? Heads.orEmpty(null) : content;
     if (info != null && HttpStatus.isInformational(info.getStatus()) || (info == null && !body.hasRemaining() && !isLast)) {
-      callback.succeeded();  // nobody waits for a word before the last, and there is nothing to flush
+      callback.succeeded();  // clients do not wait for informational responses, and there is nothing to flush
       return;
     }
     if (info != null) status = info.getStatus();
@@ -121,7 +121,7 @@ final class ServiceExchange implements HttpTransport, Runnable {
     return status;
   }
 
-  /** The number of the next part; it counts when it has been accepted. */
+  /** The number of the next part; it counts when the part has been accepted. */
   int nextPart() {
     return parts;
   }
@@ -137,7 +137,7 @@ final class ServiceExchange implements HttpTransport, Runnable {
     end();
   }
 
-  /** Who asks is told that there is no reply, or no more of it. Memory that is being read stays until that ends. */
+  /** Tells the client that no reply, or no further part, follows. Memory that is being read stays until the read ends. */
   @Override
   public void abort(Throwable failure) {
     LOG.debug(failure);

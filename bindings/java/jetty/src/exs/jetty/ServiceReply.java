@@ -11,8 +11,8 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.thread.Invocable;
 
 /**
- * One send of Jetty as parts of a reply. Content in a direct buffer is read by the peer from where it lies, and the callback is called when
- * that is done; content of the heap goes from copies, and so much of it as a short message holds goes within the message.
+ * One send of Jetty as parts of a reply. The peer reads content in a direct buffer in place, and the callback is called when that is
+ * done. Heap content is sent from copies, and as much of it as a short message holds goes within the message.
  *
  * <p>FORMAT of a part: its number of 4 bytes, big-endian; the head, which in a part 0 without one is its first long item; and short
  * content. The other long items are content. Thread: any, one after the other.
@@ -21,7 +21,7 @@ final class ServiceReply {
   private static final int EAGAIN = 11;
   private static final long AGAIN_MS = 1;
 
-  /** Of all short items of a part; content of more is long. */
+  /** Limit of all short items of a part; longer content is long. */
   private static final int SHORT_BYTES = 4000 - Integer.BYTES;
   private static final int SHORT_CONTENT_BYTES = 2048;
   private static final int LONGS_MAX = 15;
@@ -39,7 +39,7 @@ final class ServiceReply {
     this.callback = callback;
   }
 
-  /** Sends the next part; the head, if it is the first of all. */
+  /** Sends the next part, with the head if it is the first of all. */
   void send(ByteBuffer head) {
     final ByteBuffer left = content.duplicate();
     final List<ByteBuffer> items = new ArrayList<>(3);
@@ -64,7 +64,7 @@ final class ServiceReply {
     } catch (ExsException e) {
       refused(head, e);
     } catch (IllegalStateException e) {
-      fail(e);  // it was aborted meanwhile
+      fail(e);  // the reply was aborted meanwhile
     } finally {
       if (!isStarted) giveBackChunks();
     }
@@ -90,7 +90,7 @@ final class ServiceReply {
       fail(why);
       return;
     }
-    // Other requests of the same peer have as many parts under way as it takes.
+    // Other requests of the same peer use all the parts that it may have pending, so this one tries again.
     final ServiceConnector connector = exchange.connector();
     connector.getScheduler().schedule(() -> connector.getExecutor().execute(() -> send(head)), AGAIN_MS, TimeUnit.MILLISECONDS);
   }
@@ -113,7 +113,7 @@ final class ServiceReply {
     complete(() -> callback.failed(new EofException(why)));
   }
 
-  /** The thread that tells of the ends of parts must not be blocked; others are Jetty's. */
+  /** The thread that reports ends of parts must not block; Jetty's threads may. */
   private void complete(Runnable end) {
     final Invocable.InvocationType type = callback.getInvocationType();
     final Driver driver = exchange.connector().driver();

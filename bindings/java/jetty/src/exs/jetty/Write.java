@@ -12,10 +12,10 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.thread.Invocable;
 
 /**
- * A write that the peer reads from where the buffers lie, as far as that is memory of exs; the rest goes from copies. Thread: any.
+ * A write whose buffers in memory of exs the peer reads in place; the rest is sent from copies. Thread: any.
  *
- * <p>It is sent in parts, each of which shows when it has arrived that the peer is not idle. It has ended when all of them have: until
- * then the peer may read.
+ * <p>It is sent in parts. Each part that arrives shows that the peer is not idle. The write has ended when all parts have; until then the
+ * peer may read.
  */
 final class Write implements CompletionHandler<Transfer, Void> {
   private static final int PART_BYTES = 4 << 20;
@@ -23,17 +23,17 @@ final class Write implements CompletionHandler<Transfer, Void> {
   private static final int PIECES_MAX = 1024;
   private static final int COPIED_BYTES_MAX = 2 * Arena.CHUNK_BYTES;
 
-  /** What happens to a write. */
+  /** The events of a write. */
   interface Listener {
     /** A part has arrived. */
     void progressed();
 
-    /** The memory is free again; null: all has arrived. In the thread that drives. */
+    /** The memory is free again; a null failure means that all has arrived. Runs on the driving thread. */
     void ended(Write write, Throwable failure);
   }
 
   final Callback callback;
-  /** As the callback says before the write begins: where a response is given up meanwhile, Jetty's callback cannot say it any more. */
+  /** The callback's type before the write begins: if the response is given up meanwhile, Jetty's callback cannot report it any more. */
   final Invocable.InvocationType callbackType;
   final long bytes;
   private final ByteBuffer[] buffers;
@@ -52,12 +52,12 @@ final class Write implements CompletionHandler<Transfer, Void> {
     this.listener = listener;
   }
 
-  /** Whether a piece of more than `copiedMax` bytes lies in memory of exs, and the others are so few that they are copied at once. */
+  /** Returns whether a piece of more than `copiedMax` bytes is memory of exs, and the rest is small enough to be copied at once. */
   static boolean suits(ByteBuffer[] buffers, int copiedMax) {
     long held = 0;
     long copied = 0;
     for (final ByteBuffer buffer : buffers) {
-      // The order spares most buffers a look at where they lie.
+      // This order avoids the search for the memory of most buffers.
       if (buffer.remaining() > copiedMax && Memory.holds(buffer)) {
         held += buffer.remaining();
       } else {
@@ -67,7 +67,7 @@ final class Write implements CompletionHandler<Transfer, Void> {
     return held > 0 && copied <= COPIED_BYTES_MAX && buffers.length <= PIECES_MAX / 2;
   }
 
-  /** Starts it; `copiedMax` as above. */
+  /** Starts the write; `copiedMax` as in suits(). */
   void start(StreamChannel channel, Completions completions, int copiedMax) throws ExsException {
     final List<ByteBuffer[]> parts = partsOf(piecesOf(copiedMax));
     partsLeft = parts.size();
@@ -133,7 +133,7 @@ final class Write implements CompletionHandler<Transfer, Void> {
     endPart(why);
   }
 
-  /** Says why it fails, before something makes it fail. */
+  /** Records the reason before an action makes the write fail. */
   synchronized void blame(Throwable why) {
     if (failure == null) failure = why;
   }
@@ -152,7 +152,7 @@ final class Write implements CompletionHandler<Transfer, Void> {
     listener.ended(this, end);
   }
 
-  /** When it has ended, or has not been started. */
+  /** Call this when the write has ended, or was not started. */
   void giveBackChunks() {
     for (final Arena.Chunk chunk : chunks) arena.giveBack(chunk);
     chunks.clear();

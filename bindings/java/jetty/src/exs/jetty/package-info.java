@@ -1,5 +1,5 @@
 /**
- * Jetty over exs: a connector for its server, and content that is sent from where it lies.
+ * Jetty over exs: a connector for its server, and content that peers read in place.
  *
  * <p>All of HTTP works as over TCP: {@link exs.jetty.ExsConnector} takes the connection factories of Jetty. With {@link
  * exs.jetty.ExsContentFactory} a file of the cache is read by the peer from the memory of the cache, without a copy. {@link

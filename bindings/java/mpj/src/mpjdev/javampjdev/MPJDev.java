@@ -9,8 +9,8 @@ import xdev.mxdev.MXDevice;
 import xdev.niodev.NIODevice;
 
 /**
- * In place of MPJ Express's class of this name, which knows its devices by literal names: this one knows exsdev, too. It comes earlier in
- * the class path; MPJ's other classes call it as they call theirs.
+ * Replaces MPJ Express's class of this name, which knows its devices by literal names. This one knows exsdev, too. It comes earlier in
+ * the class path, and MPJ's other classes call it as they call theirs.
  */
 public class MPJDev {
   /** The communicator of all processes. */
@@ -24,7 +24,7 @@ public class MPJDev {
   /**
    * Starts the device.
    *
-   * @param args rank, what the device makes of it, the device's name, and the program's arguments
+   * @param args rank, an argument for the device, the device's name, and the program's arguments
    * @return the device
    * @throws MPJDevException fewer arguments, or no device of that name
    */
@@ -53,7 +53,7 @@ public class MPJDev {
   }
 
   /**
-   * What a device wants free before the data of a buffer that is sent.
+   * The bytes that a device needs before the data of a buffer that is sent.
    *
    * @return bytes
    */
@@ -62,7 +62,7 @@ public class MPJDev {
   }
 
   /**
-   * What a device wants free before the data of a buffer that is received into.
+   * The bytes that a device needs before the data of a buffer that is received into.
    *
    * @return bytes
    */

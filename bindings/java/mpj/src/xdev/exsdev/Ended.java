@@ -4,7 +4,7 @@ import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
 
-/** Requests that have ended, and whose end nobody has waited for: what peek gives, each once. Thread: any. */
+/** Requests that have ended and that no thread has waited for: peek returns each once. Thread: any. */
 final class Ended {
   private final Set<ExsRequest> requests = new LinkedHashSet<>();
 
@@ -16,7 +16,7 @@ final class Ended {
     requests.remove(request);
   }
 
-  /** The one that has ended first; null: none has. */
+  /** Removes the one that ended first; null: there is none. */
   synchronized ExsRequest take() {
     final Iterator<ExsRequest> first = requests.iterator();
     if (!first.hasNext()) return null;

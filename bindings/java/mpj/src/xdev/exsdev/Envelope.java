@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * The eight bytes before the data of a message, big endian: the length of the dynamic part, which serialized objects make, with the byte
- * order of the data in its sign; and the number of the message under which the dynamic part follows, 0 if there is none.
+ * The eight bytes before the data of a message, big endian. The first four are the length of the dynamic part, that of serialized objects,
+ * with the byte order of the data in the sign. The others are the number of the message with the dynamic part, 0 if there is none.
  */
 final class Envelope {
   static final int BYTES = 8;

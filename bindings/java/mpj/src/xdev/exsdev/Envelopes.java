@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.util.concurrent.ConcurrentLinkedDeque;
 
 /**
- * Direct memory for envelopes of messages whose buffers have no room for one, or must not be written to. It is taken in pages, which are
- * never given back.
+ * Direct memory for envelopes of messages whose buffers have no room for one, or must not be written to. It is allocated in pages, which
+ * are never freed.
  */
 final class Envelopes {
   private static final int PAGE = 4096;

@@ -14,17 +14,17 @@ import xdev.XDevException;
 /**
  * The device of MPJ Express over exs: exs-run starts the processes, and their messages are those of exs/msg.h, by memory within a host.
  *
- * <p>The data of a buffer goes as it is, from direct memory to direct memory, behind eight bytes ({@link Envelope}). What MPJ has serialized
- * follows as a message of its own under a context that MPJ does not use, with the number of the first message as its tag, so that
- * receives that are under way at the same time cannot get each other's.
+ * <p>The data of a buffer moves from direct memory to direct memory without a change, behind eight bytes ({@link Envelope}). Serialized
+ * objects follow as a message of their own, under a context that MPJ does not use, with the first message's number as their tag. So
+ * concurrent receives cannot get each other's objects.
  *
  * <p>Any thread may call anything at any time.
  */
 public final class ExsDevice implements Device {
-  private static final int SHADOW = 1 << 30;   // makes a context that of dynamic parts
+  private static final int SHADOW = 1 << 30;  // turns a context into that of dynamic parts
   private static final int BARRIER = Integer.MAX_VALUE;
   private static final long PEEK_SLICE_NS = 10_000_000;
-  private static final long FAMILY = 0x6578732d6d706aL;   // the upper half of our UUIDs, the lower half is the rank
+  private static final long FAMILY = 0x6578732d6d706aL;  // the upper half of our UUIDs; the lower half is the rank
 
   private final AtomicInteger numbers = new AtomicInteger();
   private final Ended ended = new Ended();
@@ -65,7 +65,7 @@ public final class ExsDevice implements Device {
     return Envelope.BYTES;
   }
 
-  /** Waits for all processes, as other devices do: a message to one that has left would fail. The next device is in the same job. */
+  /** Waits for all processes, as other devices do: a message to one that has left would fail. The next device uses the same job. */
   @Override
   public void finish() throws XDevException {
     try {
@@ -113,7 +113,7 @@ public final class ExsDevice implements Device {
 
   private Request start(Buffer buffer, ProcessID to, int tag, int context, boolean isSynchronous) {
     final SendRequest request = start(new Outgoing(buffer, this::nextNumber), to, tag, context, isSynchronous);
-    // exs does not name what has ended with its call.
+    // peek does not return requests that ended with their calls.
     request.itest();
     return request;
   }
@@ -169,12 +169,12 @@ public final class ExsDevice implements Device {
     incoming.arrivedDynamic(objects);
   }
 
-  /** The receive of the dynamic part of a message whose first part has come. */
+  /** Receives the dynamic part of a message whose first part has arrived. */
   exs.Request startDynamic(byte[] objects, exs.Status data, int number) throws IOException {
     return channel.irecv(objects, 0, objects.length, data.source(), number, data.context() | SHADOW);
   }
 
-  /** Says in `status` what came. */
+  /** Fills `status` with the result. */
   Status tell(Status status, Incoming incoming, exs.Status data) {
     status.srcID = processes[data.source()].uuid();
     status.tag = data.tag();
@@ -184,7 +184,7 @@ public final class ExsDevice implements Device {
 
   // ---------------------------------------------------------------- probes
 
-  /** The type of what is found is not known before it is received; Status.Get_count goes by the bytes then. */
+  /** A probe does not know the type of the message before it is received, so Status.Get_count goes by the bytes. */
   @Override
   public Status probe(ProcessID from, int tag, int context) throws XDevException {
     try {
@@ -225,7 +225,7 @@ public final class ExsDevice implements Device {
   }
 
   private exs.Status await(exs.Request request) throws IOException {
-    request.attach(this);   // peek meets it, and sees that it is nobody's
+    request.attach(this);  // peek sees the attachment, and skips the request
     return request.await();
   }
 
@@ -238,7 +238,7 @@ public final class ExsDevice implements Device {
 
   // ---------------------------------------------------------------- requests
 
-  /** Waits for any request to end, and gives each once, but for those whose end was waited for before. */
+  /** Waits for any request to end, and returns each once, except those whose end a thread has waited for before. */
   @Override
   public Request peek() throws XDevException {
     try {
@@ -253,7 +253,7 @@ public final class ExsDevice implements Device {
     }
   }
 
-  /** Whoever has started it may not have come to say so. */
+  /** The thread that has started the request may not have attached its owner yet. */
   private static Object owner(exs.Request request) {
     Object owner = request.attachment();
     while (owner == null) {

@@ -6,10 +6,10 @@ import java.util.concurrent.locks.ReentrantLock;
 import mpjdev.Status;
 import xdev.XDevException;
 
-/** A send or receive under way, which consists of one request of exs or, with a dynamic part, of two. */
+/** A pending send or receive, which consists of one request of exs or, with a dynamic part, of two. */
 abstract class ExsRequest extends mpjdev.Request {
   private final Ended ended;
-  private final ReentrantLock waiting = new ReentrantLock();   // requests of exs bear one thread at a time
+  private final ReentrantLock waiting = new ReentrantLock();  // only one thread may use a request of exs at a time
   private final AtomicBoolean isHandled = new AtomicBoolean();
   private volatile Status status;
 
@@ -17,10 +17,10 @@ abstract class ExsRequest extends mpjdev.Request {
     this.ended = ended;
   }
 
-  /** Null: not in that time. Called by one thread at a time, and not again after it has given one. */
+  /** Returns null if it has not ended in that time. One thread calls this at a time, and never after it has returned a status. */
   abstract Status finish(long timeoutNs) throws IOException;
 
-  /** True: it had not left or arrived, and will not. */
+  /** Returns true if the message had not left or arrived, and never will. */
   abstract boolean cancelled() throws IOException;
 
   @Override
@@ -63,7 +63,7 @@ abstract class ExsRequest extends mpjdev.Request {
     }
   }
 
-  /** What it holds is its own until it has ended, and then the collector's. */
+  /** The request keeps its memory until it has ended; then the collector frees it. */
   @Override
   public void free() {}
 

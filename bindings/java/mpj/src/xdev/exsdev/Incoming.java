@@ -8,14 +8,14 @@ import mpjbuf.NIOBuffer;
 import mpjbuf.Type;
 import xdev.XDevException;
 
-/** A buffer of MPJ that a message arrives in: where its bytes go, and what the buffer has to be told then. */
+/** A buffer of MPJ that receives a message: the places of its bytes, and the facts that the buffer needs afterwards. */
 final class Incoming {
-  private static final int SECTION_HEADER = 8;   // of MPJ: type, 3 bytes of nothing, number of elements
+  private static final int SECTION_HEADER = 8;  // of MPJ: type, 3 unused bytes, number of elements
 
   private final Buffer buffer;
   private final ByteBuffer memory;
   private final int at;
-  private final ByteBuffer whole;   // room for envelope and data in one; null: they are apart
+  private final ByteBuffer whole;  // envelope and data in one piece; null: they are apart
   private ByteBuffer envelope;
   private int dynamicLength;
   private int number;
@@ -42,7 +42,7 @@ final class Incoming {
 
   exs.Request start(exs.Message message) throws IOException {
     if (whole != null) return message.irecv(whole);
-    // A message that a probe has taken goes into one piece.
+    // A message that a probe has taken is received into one piece.
     final ByteBuffer copy = ByteBuffer.allocateDirect((int) message.status().length());
     message.recv(copy);
     final ByteBuffer[] pieces = pieces();
@@ -51,7 +51,7 @@ final class Incoming {
     return null;
   }
 
-  /** Null: not by one call. */
+  /** Returns null if one call cannot receive it. */
   exs.Status receiveWhole(exs.MessageChannel channel, int from, int tag, int context) throws IOException {
     return whole == null ? null : channel.recv(whole, from, tag, context);
   }
@@ -60,7 +60,7 @@ final class Incoming {
     return new ByteBuffer[] {envelope.duplicate().clear(), memory.duplicate().clear().position(at)};
   }
 
-  /** The static part is there: `length` bytes with the envelope. Returns the length of the dynamic part, which is to follow. */
+  /** The static part has arrived: `length` bytes with the envelope. Returns the length of the dynamic part that follows. */
   int arrived(long length) {
     if (length < Envelope.BYTES) throw new XDevException("exsdev: a message of " + length + " bytes, which none of this device is");
     final ByteBuffer head = whole == null ? envelope : whole.duplicate();
@@ -77,7 +77,7 @@ final class Incoming {
     return dynamicLength;
   }
 
-  /** Under which the dynamic part comes. */
+  /** The number of the dynamic part's message. */
   int number() {
     return number;
   }
@@ -86,13 +86,13 @@ final class Incoming {
     buffer.setDynamicBuffer(objects);
   }
 
-  /** What MPJ wants to know of the message, from its first section. */
+  /** Fills MPJ's status from the first section of the message. */
   void describe(mpjdev.Status status) {
     status.index = -1;
     status.countInBytes = Math.max(0, buffer.getSize() - SECTION_HEADER);
     if (buffer.getSize() < SECTION_HEADER) return;
     status.type = Type.getType(memory.get(at));
-    // A duplicate, as another thread may be reading the buffer; which has forgotten the byte order.
+    // Uses a duplicate, because another thread may be reading the buffer. A duplicate does not keep the byte order.
     status.numEls = memory.duplicate().clear().order(memory.order()).getInt(at + 4);
   }
 }

@@ -5,8 +5,8 @@ import java.io.IOException;
 import xdev.XDevException;
 
 /**
- * The channel of this process to its job. A job is joined once, but MPI may be started and finished again: the channel is closed when the
- * JVM ends. A process that ends between start and finish does not close it, so that the others are told that it has died.
+ * The channel of this process to its job. A process joins a job once, but may start and finish MPI again, so the channel is closed when
+ * the JVM ends. A process that ends between start and finish does not close it; so the others see that it has died.
  */
 final class JobChannel {
   private static MessageChannel channel;

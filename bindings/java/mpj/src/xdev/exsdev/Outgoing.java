@@ -5,17 +5,17 @@ import java.nio.ByteBuffer;
 import mpjbuf.Buffer;
 import xdev.XDevException;
 
-/** A buffer of MPJ as a message that leaves, once: where its bytes lie, with an envelope before them. */
+/** A buffer of MPJ as a message that is sent once: the place of its bytes, with an envelope before them. */
 final class Outgoing {
-  private final ByteBuffer whole;      // envelope and data in one; null: they are apart
+  private final ByteBuffer whole;  // envelope and data in one piece; null: they are apart
   private final ByteBuffer data;
   private ByteBuffer envelope;
   /** The dynamic part; null: none. */
   final byte[] dynamic;
-  /** Of the message, if it has a dynamic part. */
+  /** The number of the message, if it has a dynamic part. */
   final int number;
 
-  /** Where `number` counts if there is need. */
+  /** Numbers the messages that need it. */
   interface Numbers {
     int next();
   }
@@ -34,7 +34,7 @@ final class Outgoing {
     final int dynamicLength = dynamic == null ? 0 : dynamic.length;
     final ByteBuffer view = memory.duplicate().clear().position(at).limit(at + buffer.getSize());
     if (dynamic == null && at >= Envelope.BYTES && memory.isDirect()) {
-      // The same bytes whenever this buffer is sent, so that it may be sent to many at a time.
+      // The envelope is the same whenever this buffer is sent, so it may be sent to several ranks at a time.
       Envelope.put(view.limit(Math.max(at, view.limit())), at - Envelope.BYTES, memory.order(), 0, 0);
       whole = view.position(at - Envelope.BYTES);
       data = null;
@@ -51,14 +51,14 @@ final class Outgoing {
     }
   }
 
-  /** Started, without the dynamic part. */
+  /** Starts the send, without the dynamic part. */
   exs.Request start(exs.MessageChannel channel, int to, int tag, int context, boolean isSynchronous) throws IOException {
     if (whole != null) return isSynchronous ? channel.issend(whole, to, tag, context) : channel.isend(whole, to, tag, context);
     final ByteBuffer[] pieces = {envelope.duplicate().clear(), data};
     return isSynchronous ? channel.issend(pieces, to, tag, context) : channel.isend(pieces, to, tag, context);
   }
 
-  /** True: sent, as there is nothing but one piece of memory. */
+  /** Returns true if one call has sent everything, because it is one piece of memory. */
   boolean sendWhole(exs.MessageChannel channel, int to, int tag, int context, boolean isSynchronous) throws IOException {
     if (whole == null || dynamic != null) return false;
     if (isSynchronous) channel.ssend(whole, to, tag, context);

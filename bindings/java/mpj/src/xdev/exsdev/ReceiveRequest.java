@@ -3,12 +3,12 @@ package xdev.exsdev;
 import java.io.IOException;
 import mpjdev.Status;
 
-/** A receive under way. The dynamic part is asked for when the static one has come, which tells its length and number. */
+/** A pending receive. The receive of the dynamic part starts when the static part has arrived with its length and number. */
 final class ReceiveRequest extends ExsRequest {
   private final ExsDevice device;
   private final Incoming incoming;
   private final exs.Request data;
-  private final Status told;   // the caller's, to be filled
+  private final Status told;  // the caller's status, to be filled
   private exs.Request dynamic;
   private byte[] objects;
 

@@ -3,11 +3,11 @@ package xdev.exsdev;
 import java.io.IOException;
 import mpjdev.Status;
 
-/** A send under way. */
+/** A pending send. */
 final class SendRequest extends ExsRequest {
   private final Outgoing outgoing;
   private final exs.Request data;
-  private final exs.Request dynamic;   // null: there is no such part
+  private final exs.Request dynamic;  // null: no dynamic part
   private final int tag;
 
   SendRequest(Ended ended, Outgoing outgoing, exs.Request data, exs.Request dynamic, int tag) {
@@ -30,7 +30,7 @@ final class SendRequest extends ExsRequest {
 
   @Override
   boolean cancelled() throws IOException {
-    if (dynamic != null) return false;   // half of a message cannot be taken back
+    if (dynamic != null) return false;  // half a message cannot be taken back
     data.cancel();
     return data.test() && data.status().isCancelled();
   }

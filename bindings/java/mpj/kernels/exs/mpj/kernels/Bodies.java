@@ -12,7 +12,7 @@ final class Bodies implements Kernel {
   private static final double STEP = 1e-3;
   private static final double SOFTENING_SQUARED = 1e-3;
   private static final double ENERGY_DRIFT_MOST = 1e-5;
-  // What one rank gets.
+  // The result of a single rank.
   private static final long EXPECTED_S = 3014155444L;
   private static final long EXPECTED_W = 3808179427L;
   private static final long EXPECTED_A = 3273195714L;
@@ -22,11 +22,11 @@ final class Bodies implements Kernel {
   private final int bodies;
   private final int steps;
   private final long expected;
-  private final int[] counts;   // coordinates by rank
+  private final int[] counts;  // coordinates of each rank
   private final int[] starts;
-  private final int first;      // body of this rank
+  private final int first;  // first body of this rank
   private final int mine;
-  private final double[] positions;   // of all: x, y, z
+  private final double[] positions;  // of all bodies: x, y, z
   private final double[] own;
   private final double[] velocities;
   private final double[] accelerations;
@@ -120,7 +120,7 @@ final class Bodies implements Kernel {
     for (int at = 0; at < own.length; ++at) own[at] += STEP * velocities[at];
   }
 
-  /** All ranks learn where all bodies are, and what pulls those of their own. */
+  /** Shares the positions of all bodies with all ranks, and computes the forces on this rank's own. */
   private void shareAndPull() {
     ranks.all.Allgatherv(own, 0, own.length, MPI.DOUBLE, positions, 0, counts, starts, MPI.DOUBLE);
     potential = 0;
@@ -150,7 +150,7 @@ final class Bodies implements Kernel {
     accelerations[3 * body] = ax / bodies;
     accelerations[3 * body + 1] = ay / bodies;
     accelerations[3 * body + 2] = az / bodies;
-    // A body meets itself at the softened distance, which moves nothing but would be counted.
+    // A body meets itself at the softened distance: this moves nothing, but would be counted.
     potential -= 0.5 * (sum - 1 / Math.sqrt(SOFTENING_SQUARED)) / bodies / bodies;
   }
 
@@ -160,7 +160,7 @@ final class Bodies implements Kernel {
     return ranks.sum(0.5 * squares / bodies + potential);
   }
 
-  /** The largest component of what all bodies have together, which nothing changes. */
+  /** The largest component of the total momentum, which is constant. */
   private double momentum() {
     double[] sums = new double[3];
     for (int at = 0; at < velocities.length; ++at) sums[at % 3] += velocities[at] / bodies;

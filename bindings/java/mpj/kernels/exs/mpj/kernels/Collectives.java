@@ -62,7 +62,7 @@ final class Collectives implements Kernel {
   }
 
   private static double at(int length) {
-    return -length;   // what no operation gives
+    return -length;  // no operation has this result
   }
 
   private void call(int operation, int length) {

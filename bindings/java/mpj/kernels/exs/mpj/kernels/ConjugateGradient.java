@@ -30,7 +30,7 @@ final class ConjugateGradient implements Kernel {
   private final int partner;
   private final int rowLength;      // of a part that belongs to a row of ranks
   private final int columnLength;   // of one that belongs to a column
-  private final int partnerAt;      // where in a row's part that lies which the partner needs
+  private final int partnerAt;  // offset in a row's part of the piece that the partner needs
 
   private SparseMatrix matrix;
   private final double[] x;
@@ -115,7 +115,7 @@ final class ConjugateGradient implements Kernel {
     for (int at = 0; at < columnLength; ++at) x[at] = factor * z[at];
   }
 
-  /** Conjugate gradients for z of A z = x. Returns the norm of what is left. */
+  /** Conjugate gradients for z of A z = x. Returns the norm of the residual. */
   private double solve() {
     Arrays.fill(z, 0);
     System.arraycopy(x, 0, r, 0, columnLength);
@@ -152,7 +152,7 @@ final class ConjugateGradient implements Kernel {
     return one[0];
   }
 
-  /** Pairs exchange what they have, at distances 1, 2, 4 and so on: all ranks of the row have the same sum at the end. */
+  /** Pairs exchange their sums at distances 1, 2, 4 and so on, so all ranks of the row have the same sum at the end. */
   private void sumAlongRow(double[] mine, double[] others, int length) {
     for (int distance = 1; distance < gridColumns; distance *= 2) {
       int other = gridRow * gridColumns + (gridColumn ^ distance);
@@ -189,7 +189,7 @@ final class ConjugateGradient implements Kernel {
     return block.build();
   }
 
-  /** Vector `number`: perRow random places, and 0.5 at its own. Returns how many places it has. */
+  /** Makes vector `number`: perRow random places, and 0.5 at its own. Returns the number of places. */
   private int sparseVector(NpbRandom random, int number, int[] places, double[] values) {
     int range = Integer.highestOneBit(2 * order - 1);
     int length = 0;

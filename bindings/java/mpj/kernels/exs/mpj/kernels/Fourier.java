@@ -1,6 +1,6 @@
 package exs.mpj.kernels;
 
-/** Transforms of many lines of one length, a power of two; complex numbers lie as pairs. Nothing is divided. */
+/** Transforms of many lines of one length, a power of two; complex numbers are stored as pairs. Results are not scaled. */
 final class Fourier {
   private static final int TOGETHER = 16;   // lines at a time: so many neighbours share their cache lines
 
@@ -20,7 +20,7 @@ final class Fourier {
     there = new double[2 * length * TOGETHER];
   }
 
-  /** `lines` of them in place; steps are in complex numbers. */
+  /** Transforms `lines` lines in place; steps are in complex numbers. */
   void transform(double[] numbers, int first, int step, int lineStep, int lines, boolean inverse) {
     for (int done = 0; done < lines; done += TOGETHER) {
       int count = Math.min(TOGETHER, lines - done);

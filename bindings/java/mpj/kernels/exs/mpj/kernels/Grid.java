@@ -33,12 +33,12 @@ final class Grid {
     residual = new double[plane * (planes + 2)];
   }
 
-  /** Where a point lies; -1 is the one before the first. */
+  /** The index of a point; -1 is the point before the first. */
   int at(int x, int y, int z) {
     return (z + 1) * plane + (y + 1) * row + x + 1;
   }
 
-  /** Gives the points outside the values of those on the other side of the cube, or of the ranks beside this one. */
+  /** Copies the points outside from the other side of the cube, or from the neighbouring ranks. */
   void wrap(double[] field) {
     for (int z = 0; z < planes; ++z) {
       for (int y = 0; y < n; ++y) {
@@ -54,11 +54,11 @@ final class Grid {
     ranks.exchange(field, plane, below, field, (planes + 1) * plane, above, plane, TAG_DOWN);
   }
 
-  /** Has every rank know all planes, of which `mine` from `from` on are this one's. */
+  /** Collects all planes on every rank; `mine` planes from `from` on are this rank's. */
   void gather(double[] field, int from, int mine) {
     double[] own = new double[mine * plane];
     System.arraycopy(field, (from + 1) * plane, own, 0, own.length);
-    // MPJ Express 0.44 takes no heed of an offset where it receives.
+    // MPJ Express 0.44 ignores the offset of a receive.
     double[] all = new double[own.length * ranks.count];
     ranks.all.Allgather(own, 0, own.length, MPI.DOUBLE, all, 0, own.length, MPI.DOUBLE);
     System.arraycopy(all, 0, field, plane, all.length);

@@ -31,7 +31,7 @@ final class IntegerSort implements Kernel {
   private int[] arrived = new int[0];
   private int arrivedKeys;
   private int firstKey;      // that this process ranks
-  private int[] notAbove;    // by key from firstKey on: how many of the keys that arrived are not above it
+  private int[] notAbove;  // by key from firstKey on: number of received keys that are not above it
   private int smallerElsewhere;
   private int passed;
 
@@ -148,7 +148,7 @@ final class IntegerSort implements Kernel {
     for (int at = 1; at < notAbove.length; ++at) notAbove[at] += notAbove[at - 1];
   }
 
-  /** The specification has the ranks of five keys before the first iteration, and how those that are put in move them. */
+  /** The specification has the ranks of five keys before the first iteration, and how inserted keys move them. */
   private void check(int key, int test, int iteration) {
     int at = key - firstKey;
     if (at < 0 || at >= notAbove.length) return;
@@ -160,7 +160,7 @@ final class IntegerSort implements Kernel {
     if (rank == expected) ++passed;
   }
 
-  /** Whether the ranks of the last iteration put all keys in order, across processes, too. */
+  /** Returns whether the ranks of the last iteration sort all keys, also across processes. */
   private boolean sorted() {
     int[] inOrder = new int[arrivedKeys];
     boolean right = true;

@@ -2,6 +2,6 @@ package exs.mpj.kernels;
 
 /** One of the programs. An object belongs to one rank: under smpdev ranks are threads of one process and share what is static. */
 interface Kernel {
-  /** Computes and says what came of it; every rank gets the same `verified`. */
+  /** Computes, and returns a report; every rank gets the same `verified`. */
   Report run();
 }

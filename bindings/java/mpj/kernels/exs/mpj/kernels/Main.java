@@ -4,8 +4,8 @@ import java.util.Arrays;
 import mpi.MPI;
 
 /**
- * Runs one kernel on all ranks: {@code Main RANK CONF DEVICE cg|ft|is|mg|nbody|collectives|pingpong [--class S|W|A] [--json]}. The first
- * three arguments come from whoever starts the ranks. Ends with 1 if the result is not the known one, with 2 for wrong arguments.
+ * Runs one kernel on all ranks: {@code Main RANK CONF DEVICE cg|ft|is|mg|nbody|collectives|pingpong [--class S|W|A] [--json]}. The
+ * launcher of the ranks supplies the first three arguments. Ends with 1 if the result is not the known one, with 2 for invalid arguments.
  */
 public final class Main {
   private Main() {}
@@ -17,7 +17,7 @@ public final class Main {
     } catch (Throwable failure) {
       failure.printStackTrace();
     }
-    // Without this, threads of a device would keep alive a process whose rank has failed.
+    // Otherwise threads of a device would keep the process of a failed rank alive.
     if (status != 0) Runtime.getRuntime().halt(status);
   }
 
@@ -30,9 +30,9 @@ public final class Main {
       report = kernel(words, ranks).run();
       report.put("device", args[2]);
     } catch (IllegalArgumentException wrong) {
-      mistake = wrong.getMessage();   // of the arguments, which all ranks have seen
+      mistake = wrong.getMessage();  // an error of the arguments, which all ranks have seen
     }
-    // Before anyone may leave: the first of smpdev's ranks that ends with a failure ends them all.
+    // This precedes any exit: the first of smpdev's ranks that ends with a failure ends them all.
     if (ranks.rank == 0) {
       if (mistake != null) System.err.println("kernels: " + mistake);
       else if (Arrays.asList(words).contains("--json")) System.out.println(report.json());

@@ -52,7 +52,7 @@ final class MultiGrid implements Kernel {
         .put("residual_expected", expected);
   }
 
-  /** Down to the coarsest grid with the residual, and up again with corrections. */
+  /** Goes down to the coarsest grid with the residual, and up again with corrections. */
   private void cycle() {
     for (int level = top; level > 1; --level) Stencil.restrict(grids[level], grids[level - 1]);
     Arrays.fill(grids[1].solution, 0);
@@ -70,7 +70,7 @@ final class MultiGrid implements Kernel {
     Stencil.smooth(finest);
   }
 
-  /** 1 where the ten largest of random numbers are, -1 where the ten smallest are, else 0. */
+  /** Sets 1 at the ten largest of random numbers, -1 at the ten smallest, else 0. */
   private void placeCharges() {
     Grid finest = grids[top];
     long plane = (long) finest.n * finest.n;
@@ -96,7 +96,7 @@ final class MultiGrid implements Kernel {
     }
   }
 
-  /** The ten largest of what was offered, by `sign` times value, in order. */
+  /** The ten largest of the offered values, by `sign` times value, in order. */
   private final class Extremes {
     private final double sign;
     private final double[] values = new double[CHARGES];
@@ -119,7 +119,7 @@ final class MultiGrid implements Kernel {
       places[at] = place;
     }
 
-    /** Of what was offered to any rank. */
+    /** Returns the values of all ranks. */
     long[] ofAll() {
       double[] allValues = new double[CHARGES * ranks.count];
       double[] allPlaces = new double[CHARGES * ranks.count];

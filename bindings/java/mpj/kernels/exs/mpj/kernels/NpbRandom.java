@@ -1,6 +1,6 @@
 package exs.mpj.kernels;
 
-/** The generator of the NAS Parallel Benchmarks: x' = 5^13 x mod 2^46, of which any member is reached at once. */
+/** The generator of the NAS Parallel Benchmarks: x' = 5^13 x mod 2^46. Any member of the sequence can be reached at once. */
 final class NpbRandom {
   static final long SEED = 314159265L;
 
@@ -21,7 +21,7 @@ final class NpbRandom {
 
   /** The next number, between 0 and 1. */
   double next() {
-    // 2^46 divides 2^64, so that the overflow of the product does no harm.
+    // 2^46 divides 2^64, so the overflow of the product is harmless.
     state = state * MULTIPLIER & MASK;
     return state * 0x1p-46;
   }

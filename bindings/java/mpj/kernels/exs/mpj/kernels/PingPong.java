@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import mpi.MPI;
 
-/** Rank 0 and rank 1 send each other messages of bytes in turn; others wait. Half a round trip, and what that makes a second. */
+/** Ranks 0 and 1 send each other messages of bytes in turn; the others wait. Reports half a round trip, and the resulting rate. */
 final class PingPong implements Kernel {
   private static final int TAG = 6;
 

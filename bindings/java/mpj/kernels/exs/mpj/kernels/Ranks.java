@@ -31,7 +31,7 @@ final class Ranks {
     return most[0];
   }
 
-  /** When all ranks have come here: the time to measure from. */
+  /** Waits for all ranks. Returns the time to measure from. */
   long start() {
     all.Barrier();
     return System.nanoTime();
@@ -42,7 +42,7 @@ final class Ranks {
     return max((System.nanoTime() - start) / 1e9);
   }
 
-  /** Both ways between two ranks; a copy if both are this one. */
+  /** Exchanges in both directions between two ranks; copies if both are this one. */
   void exchange(double[] from, int fromAt, int to, double[] into, int intoAt, int source, int length, int tag) {
     if (to == rank && source == rank) {
       System.arraycopy(from, fromAt, into, intoAt, length);

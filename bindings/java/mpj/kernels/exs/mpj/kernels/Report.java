@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** What a kernel has to tell, in the order in which it was put; as text, or as one JSON object. */
+/** The results of a kernel, in the order in which they were put; as text, or as one JSON object. */
 final class Report {
   private final Map<String, Object> values = new LinkedHashMap<>();
 
-  /** The beginning that those of all kernels have. */
+  /** Begins a report, in the same way for all kernels. */
   static Report of(String kernel, char size, Ranks ranks, boolean verified) {
     return new Report()
         .put("kernel", kernel)
@@ -18,7 +18,7 @@ final class Report {
         .put("verified", verified);
   }
 
-  /** A number, a boolean, a string, another report, or a list of these. */
+  /** Adds a number, a boolean, a string, another report, or a list of these. */
   Report put(String key, Object value) {
     values.put(key, value);
     return this;

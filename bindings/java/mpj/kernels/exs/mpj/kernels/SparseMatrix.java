@@ -27,7 +27,7 @@ final class SparseMatrix {
     }
   }
 
-  /** Collects terms, several of which may fall on one place. */
+  /** Collects terms, several of which may belong to one place. */
   static final class Builder {
     private final int rows;
     private final int columns;
@@ -62,9 +62,9 @@ final class SparseMatrix {
       return merge(start, byRow);
     }
 
-    /** Terms of one place become one entry. */
+    /** Merges the terms of one place into one entry. */
     private SparseMatrix merge(int[] start, int[] byRow) {
-      int[] entryOfColumn = new int[columns];   // 1 more, if it is at least what the row began with
+      int[] entryOfColumn = new int[columns];  // one more than the entry's index, if that is at least the row's first
       int[] mergedStart = new int[rows + 1];
       int[] mergedColumn = new int[terms];
       double[] mergedValue = new double[terms];

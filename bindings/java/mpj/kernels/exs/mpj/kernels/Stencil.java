@@ -41,7 +41,7 @@ final class Stencil {
     grid.wrap(grid.solution);
   }
 
-  /** Along a row: of the four points beside it in y and z, and of the four across. */
+  /** Sums along a row: the four points beside it in y and z, and the four diagonal ones. */
   private static void sums(Grid grid, double[] field, int start, double[] near, double[] far) {
     int row = grid.row;
     int plane = grid.plane;
@@ -52,7 +52,7 @@ final class Stencil {
     }
   }
 
-  /** The residual of the coarser grid: a weighted mean. Its point p is the finer one's 2 p + 1. */
+  /** Makes the residual of the coarser grid: a weighted mean. Its point p is the finer one's 2 p + 1. */
   static void restrict(Grid fine, Grid coarse) {
     int from = coarse.shared || !fine.shared ? 0 : fine.first / 2;
     int mine = fine.planes / 2;
@@ -74,7 +74,7 @@ final class Stencil {
     coarse.wrap(coarse.residual);
   }
 
-  /** Adds the coarser grid's solution to the finer one's, interpolated, also outside: so nothing need be exchanged. */
+  /** Adds the coarser grid's solution to the finer one's, interpolated, also outside; so no exchange is needed. */
   static void prolong(Grid coarse, Grid fine) {
     int from = coarse.shared || !fine.shared ? 0 : fine.first / 2;
     for (int z = -1; z < fine.planes / 2; ++z)
@@ -84,7 +84,7 @@ final class Stencil {
               part % 2 * coarse.row, part / 2 * coarse.plane);
   }
 
-  /** One row, between the coarse ones at `from` and so far beyond it in y and z. */
+  /** Interpolates one row, between the coarse ones at `from` and the ones beyond it in y and z. */
   private static void prolongRow(Grid coarse, Grid fine, int from, int to, int beyondY, int beyondZ) {
     double[] source = coarse.solution;
     double before = 0;
