@@ -1,5 +1,5 @@
-// Asks agents of other hosts to bring ends together. A thread of its own, as an agent may answer late, or never; it exists from the
-// first question on, and asks one after the other.
+// Asks agents of other hosts to bring ends together. It has its own thread, because an agent may answer late
+// or never. The thread begins with the first question, and asks one agent at a time.
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr long kConnectMs = 1000;
 constexpr long kAnswerMs = 2000;
-constexpr std::uint64_t kSilenceNs =
-    10'000'000'000;  // a host without an agent is not asked again for so long
+// A host without an agent is not asked again for this time.
+constexpr std::uint64_t kSilenceNs = 10'000'000'000;
 
 std::atomic<std::uint32_t> questions{0};
 std::atomic<bool> asks{false};
@@ -37,7 +37,7 @@ bool is_silent(const Place16& host) noexcept {
   return false;
 }
 
-// Whether it becomes so in time.
+// Waits for the event. False: time is over.
 bool await(int socket, short event, long limit_ms) noexcept {
   pollfd ready{socket, event, 0};
   const timespec limit{limit_ms / 1000, limit_ms % 1000 * 1'000'000};
@@ -54,7 +54,7 @@ bool connect_to(int socket, const Place16& agent) noexcept {
   return raw::sys(SYS_getsockopt, socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
 }
 
-// From the address of the TCP connection: the agent believes no other.
+// The agent accepts only requests from the TCP connection's address.
 bool bind_to(int socket, Place16 own) noexcept {
   own.port = 0;
   const SocketName name(own);

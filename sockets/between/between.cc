@@ -46,7 +46,7 @@ Link* claim(int number, Fault& fault) noexcept {
   return nullptr;
 }
 
-// The pump begins with it.
+// Hands the link to the pump, which begins its work.
 Link* hand_over(Link& link, State state, Fault& fault) noexcept {
   if (!start_pump(fault)) {
     close_hidden(link.descriptor);
@@ -58,7 +58,7 @@ Link* hand_over(Link& link, State state, Fault& fault) noexcept {
   return &link;
 }
 
-// Until `is_done()`, or the time is over; a negative limit: for ever. False: it is not done.
+// Waits for is_done(). A negative limit waits for ever. False: time is over.
 template <typename Done>
 bool await_news(Link& link, int limit_ms, const Done& is_done) noexcept {
   const std::uint64_t end =
@@ -67,7 +67,7 @@ bool await_news(Link& link, int limit_ms, const Done& is_done) noexcept {
     const std::uint32_t known = link.news.load();
     if (is_done()) return true;
     if (limit_ms >= 0 && monotonic_ns() >= end) return false;
-    // A moment at most, so that nothing that is missed is missed for long.
+    // Short sleeps, so that a missed notification costs little.
     const timespec moment{0, 10'000'000};
     raw::sys(SYS_futex, &link.news, FUTEX_WAIT_PRIVATE, known, &moment, nullptr, 0);
   }
@@ -100,7 +100,7 @@ bool has_device() noexcept {
   const long folder =
       raw::sys(SYS_openat, AT_FDCWD, "/sys/class/infiniband", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
   if (folder < 0) return false;
-  // Two entries are the folder and the one above it.
+  // Two entries are "." and "..".
   alignas(8) char entries[1024];
   const long bytes = raw::sys(SYS_getdents64, folder, entries, sizeof entries);
   raw::sys(SYS_close, folder);
@@ -163,7 +163,7 @@ void wake(Link& link) noexcept {
 }
 
 void note_received(Link& link) noexcept {
-  constexpr unsigned kParts = 4;  // as link_out.cc
+  constexpr unsigned kParts = 4;  // as in link_out.cc
   const Direction& in = link.incoming();
   const bool passed = in.passed.load() != link.told_passed.load(std::memory_order_relaxed);
   if (passed) link.told_passed.store(in.passed.load(), std::memory_order_relaxed);
@@ -182,7 +182,7 @@ int await_turn(Link& link, int limit_ms) noexcept {
   while (
       !await_news(link, limit_ms < 0 ? kLookMs : limit_ms, [&] { return has_turned() || is_over(link); })) {
     if (limit_ms >= 0) return 0;
-    // A peer that has ended its sending answers all the same, unless it was killed, and its device tells nobody.
+    // An ended peer still answers, unless it was killed and its device does not report that.
     if (!is_tcp_established(link.descriptor)) return -2;
   }
   return has_turned() ? 1 : -1;
@@ -200,7 +200,7 @@ void await_room(Link& link, std::uint64_t consumed, int limit_ms) noexcept {
 }
 
 bool end_both(Link& link, int limit_ms) noexcept {
-  // The peer has not heard that we are ready.
+  // The peer does not know yet that we are ready.
   for (State before : {State::kDials, State::kSettles})
     if (link.state.compare_exchange_strong(before, State::kOver)) return true;
   if (link.state.load() != State::kRuns) return true;

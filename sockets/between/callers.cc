@@ -1,4 +1,5 @@
-// The calling end listens for exs streams, at the address that its TCP connection has; the called end comes there, and shows the token.
+// The calling end listens for exs streams at the address of its TCP connection. The called end connects there
+// and shows the token.
 #include <sys/random.h>
 #include <sys/socket.h>
 
@@ -13,9 +14,9 @@ namespace {
 
 constexpr std::uint64_t kHelloNs = 5'000'000'000;
 
-// An address where this process listens.
+// An address at which this process listens.
 struct Listener {
-  int socket;  // and one more; 0: none
+  int socket;  // the socket plus one; 0: none
   Place16 at;
 };
 constexpr std::size_t kListeners = 8;
@@ -23,7 +24,7 @@ Listener listeners[kListeners];
 
 // A stream that has not shown its token yet.
 struct alignas(64) Guest {
-  int socket;  // and one more
+  int socket;  // the socket plus one; 0: none
   bool closes;
   std::uint64_t since_ns;
   Hello hello;
@@ -33,7 +34,7 @@ Guest guests[kGuests];
 int guest_count = 0;
 
 bool is_same(const void* one, const void* other, std::size_t bytes) noexcept {
-  // However much of it is right, it takes the same time.
+  // The comparison takes the same time for any input.
   unsigned difference = 0;
   for (std::size_t i = 0; i < bytes; ++i)
     difference |= static_cast<const std::uint8_t*>(one)[i] ^ static_cast<const std::uint8_t*>(other)[i];
@@ -139,7 +140,7 @@ bool take_guest(void* handle, const exs_event_t& event) noexcept {
   if (place >= own && place < own + sizeof listeners) return true;  // one that could not listen
   if (place < first || place >= first + sizeof guests) return false;
   Guest& guest = *static_cast<Guest*>(handle);
-  if (guest.socket - 1 != event.exs_evt_socket) return true;  // there was no room for it
+  if (guest.socket - 1 != event.exs_evt_socket) return true;  // it had no room
   if (event.exs_evt_type == EXS_EVT_CLOSE) {
     free_guest(guest);
   } else if (event.exs_evt_errno != 0 || (event.exs_evt_flags & EXS_EVF_EOF) != 0) {

@@ -1,4 +1,4 @@
-// The name of a caller's card in the abstract space of Unix sockets (preload/meeting.h), which an agent uses, too.
+// The name of a caller's card, an abstract Unix socket (preload/meeting.h). Agents use it, too.
 #pragma once
 
 #include <sys/socket.h>

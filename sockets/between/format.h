@@ -1,5 +1,5 @@
-// FORMAT: what hosts tell each other about connections that take a lane between them. All numbers little-endian. Whatever comes is
-// checked before it is used: it may end the connection, never the process.
+// FORMAT: the messages of hosts about connections with a lane between them. Numbers are little-endian. Every
+// message is checked before its use; a wrong one may end the connection, never the process.
 //
 //   the calling end -> the called host's agent, by TCP      Request, answered by Answer
 //   the agent -> the called end, by its card's Unix socket  Invitation
@@ -14,16 +14,16 @@ namespace exs::sockets::between {
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
 inline constexpr std::uint16_t kAgentPort = 7429;
-// In the abstract space of Unix sockets: an agent runs here.
+// The abstract Unix socket of an agent that runs here.
 inline constexpr char kAgentName[] = "exs-sock/1/agent";
 
-// An address of IPv6, or of IPv4 as IPv6 has it, and a port of the host's order.
+// An IPv6 or mapped IPv4 address, and a port in host order.
 struct Place16 {
   std::uint8_t address[16];
   std::uint16_t port;
 };
 
-// Known to the two ends and the agent alone: whoever shows it is the peer.
+// A secret of the two ends and the agent. An end that shows it is the peer.
 struct Token {
   std::uint8_t bytes[16];
 };
@@ -41,10 +41,10 @@ static_assert(sizeof(Request) == 80);
 
 enum class Verdict : std::uint32_t {
   kPlaced = 1,     // the called end finds the invitation in its next calls
-  kTaken = 2,      // it has done so
+  kTaken = 2,      // the called end has found it
   kNotHere = 3,    // no such connection is established here
-  kRefused = 4,    // the request is wrong, or not from the host of the caller
-  kExhausted = 5,  // too many at a time
+  kRefused = 4,    // the request is wrong, or not from the caller's host
+  kExhausted = 5,  // too many requests at a time
 };
 struct Answer {
   std::uint64_t magic;  // kRequestMagic
@@ -65,8 +65,8 @@ inline constexpr std::uint64_t kHelloMagic = 0x316c6c6568737865;  // "exshell1"
 struct Hello {
   std::uint64_t magic;
   Token token;
-  std::uint64_t capacity;  // of each ring; both ends have rings of this size
-  std::uint32_t bell;      // the byte that bells are
+  std::uint64_t capacity;  // of each ring, at both ends
+  std::uint32_t bell;      // the value of a bell's byte
   std::uint32_t reserved;
 };
 static_assert(sizeof(Hello) == 40);
@@ -75,28 +75,28 @@ inline constexpr std::uint32_t kFrameMagic = 0x46737865;  // "exsF"
 // Flags of a frame.
 inline constexpr std::uint32_t kReady = 1;     // the end's receives look at the lane
 inline constexpr std::uint32_t kClosed = 2;    // the end reads no more
-inline constexpr std::uint32_t kFinish = 4;    // the end asks for a last turn: it is about to leave
+inline constexpr std::uint32_t kFinish = 4;    // the end is about to leave and asks for a last turn
 inline constexpr std::uint32_t kHasFinal = 8;  // the end knows that the peer's stretch was the last
 inline constexpr std::uint32_t kFlags = 15;
 
-// The words of lane/direction.h as they were when the frame was made, so one that is lost in a later one is no loss. Both
-// directions: the one from the end that sends the frame, and the one to it.
+// The words of lane/direction.h at the time of the frame. A later frame has newer words, so a word that is
+// skipped is no loss. The frame covers both directions.
 struct Frame {
   std::uint32_t magic;
-  std::uint32_t bytes;  // of the ring, behind the frame
-  // --- of the direction from here ---
-  std::uint64_t position;  // of the first of these bytes
+  std::uint32_t bytes;  // bytes of the ring that follow the frame
+  // --- the direction from the frame's sender ---
+  std::uint64_t position;  // position of the first of these bytes
   std::uint64_t start;
   std::uint64_t mark;
   std::uint64_t turn;
   std::uint32_t epoch;
   std::uint32_t final;
-  // --- of the direction to here ---
+  // --- the direction to the frame's sender ---
   std::uint64_t consumed;
   std::uint32_t passed;
-  std::uint32_t
-      turned;  // stretches whose turn was stored here, ever: no bell will be asked for in them any more
-  std::uint32_t bells;  // asked for, ever
+  // Stretches with a turn that the frame's sender has stored, ever. It asks for no more bells in them.
+  std::uint32_t turned;
+  std::uint32_t bells;  // bells asked for, ever
   std::uint32_t flags;
 };
 static_assert(sizeof(Frame) == 72);

@@ -17,7 +17,7 @@ constexpr char kFile[] = "libexs.so.0";
 
 Library functions;
 
-// The one that lies beside this library comes first.
+// Tries the directory of this library first.
 void* open_library() noexcept {
   Dl_info own{};
   if (dladdr(&functions, &own) != 0 && own.dli_fname != nullptr) {
@@ -31,7 +31,7 @@ void* open_library() noexcept {
   return dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
 }
 
-// Where its code lies.
+// The place of its code.
 std::atomic<std::uintptr_t> first_byte{0};
 std::atomic<std::uintptr_t> end_byte{0};
 

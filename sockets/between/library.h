@@ -1,5 +1,5 @@
-// libexs, loaded when a first connection is about to take a lane between hosts, and never before. Thread: the pump's, but for
-// post(), which any may call.
+// libexs, loaded when a first connection is about to use a lane between hosts, and never before. Thread: the
+// pump's; exs_qpost() may be called by any.
 #pragma once
 
 #include "exs/exs.h"
@@ -33,7 +33,7 @@ struct Library {
 #undef EXS_BETWEEN_POINTER
 };
 
-// Null: it is not installed, or is not the one that this library knows.
+// Null: it is not installed, or its version is unknown to this library.
 const Library* load_library() noexcept;
 
 }  // namespace exs::sockets::between

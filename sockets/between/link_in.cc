@@ -1,4 +1,4 @@
-// Frames from the peer: stored into the segment as if the peer had done so itself.
+// Frames from the peer, stored into the segment as the peer itself would.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -12,11 +12,11 @@
 namespace exs::sockets::between {
 namespace {
 
-// Bells that a peer may ask for at a time: one for each frame of bytes that was not told of yet.
+// The bells that a peer may ask for at a time: one for each frame of bytes that we have not reported yet.
 constexpr std::uint32_t kBellsMax = 4096;
 
 Frame& frame_place(const Link& link) noexcept {
-  // Behind the words, in memory that is registered already.
+  // Behind the words, in memory that is already registered.
   constexpr std::size_t kPlace = 2048;
   static_assert(sizeof(Segment) <= kPlace && kPlace + sizeof(Frame) <= kHeaderBytes);
   return *reinterpret_cast<Frame*>(reinterpret_cast<std::byte*>(link.segment) + kPlace);
@@ -33,7 +33,7 @@ bool post(Link& link, void* place, std::size_t count, Op op) noexcept {
   return true;
 }
 
-// What the frame says of the direction from here.
+// Checks what the frame says of the outgoing direction.
 bool is_right_answer(const Link& link, const Frame& frame) noexcept {
   const Link::Pump& pump = link.pump;
   return frame.consumed >= pump.peer_consumed && frame.consumed <= pump.sent &&
@@ -43,7 +43,7 @@ bool is_right_answer(const Link& link, const Frame& frame) noexcept {
          (frame.turned < pump.told.epoch || pump.told.turn != lane::kNoTurn || frame.turned == 0) &&
          frame.bells - pump.rung <= kBellsMax && (frame.flags & ~kFlags) == 0;
 }
-// And of the direction to here.
+// Checks what the frame says of the incoming direction.
 bool is_right_news(const Link& link, const Frame& frame) noexcept {
   const Link::Pump& pump = link.pump;
   const Direction& in = link.incoming();
@@ -68,13 +68,13 @@ void ring_bells(Link& link, std::uint32_t wanted) noexcept {
   constexpr int kSmall = 8 * 1024;
   constexpr int kTries = 1000;
   bool enlarged = false;
-  int tries = kTries;  // of all of them: other connections wait meanwhile
+  int tries = kTries;  // for all bells together, because other connections wait meanwhile
   for (; link.pump.rung != wanted; ++link.pump.rung) {
     long sent = -EAGAIN;
     for (; tries > 0 && sent == -EAGAIN; --tries) {
       sent = raw::sys(SYS_sendto, link.descriptor, &link.bell, 1, MSG_DONTWAIT | MSG_NOSIGNAL, nullptr, 0);
       if (sent != -EAGAIN) break;
-      // Bytes that overflowed the ring before, and are not read yet, fill the small buffer.
+      // Unread bytes of an earlier overflow fill the small buffer.
       if (!enlarged)
         raw::sys(SYS_setsockopt, link.descriptor, SOL_SOCKET, SO_SNDBUF, &kLarge, sizeof kLarge);
       else
@@ -117,7 +117,8 @@ void store_news(Link& link, const Frame& frame) noexcept {
   if (frame.bytes > 0) {
     pump.received += frame.bytes;
     in.written.store(pump.received);
-    // One atomic step, as in lane/sender.h; the peer rings, for the TCP connection's other end alone can.
+    // One atomic step, as in lane/sender.h. Only the TCP connection's other end can ring the bell, so the
+    // peer must.
     const std::uint32_t before = in.sleep.update([](std::uint32_t sleep) {
       return (sleep & lane::kArmed) != 0 ? sleep - lane::kArmed + lane::kBell : sleep;
     });
@@ -130,7 +131,7 @@ void store_news(Link& link, const Frame& frame) noexcept {
   if (frame.final != 0) in.final.store(1);
 }
 
-// The frame, with its bytes, is here.
+// The frame is complete, with its bytes.
 void store(Link& link, const Frame& frame) noexcept {
   State settles = State::kSettles;
   link.state.compare_exchange_strong(settles, State::kRuns);

@@ -1,4 +1,4 @@
-// What becomes of a link: from meeting the peer to the end of its stream, and of the program's interest in it.
+// The life of a link: from meeting the peer to the end of its stream, and to its release by the program.
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -15,8 +15,8 @@
 namespace exs::sockets::between {
 namespace {
 
-constexpr std::uint64_t kGraceNs = 1'000'000'000;   // for TCP to tell of a peer whose stream has ended
-constexpr std::uint64_t kDrainNs = 10'000'000'000;  // for a peer to take what a closed connection has left
+constexpr std::uint64_t kGraceNs = 1'000'000'000;   // for TCP to report a peer whose stream has ended
+constexpr std::uint64_t kDrainNs = 10'000'000'000;  // for a peer to take the rest of a closed connection
 
 int tcp_state(int descriptor) noexcept {
   tcp_info info{};
@@ -36,7 +36,7 @@ void close_stream(Link& link) noexcept {
   pump.closes = library().exs_close_async(pump.socket, 0, queue(), handle_of(link, Op::kClose)) == 0;
 }
 
-// Nobody has it any more, and no event of it is to come.
+// The link is unused, and no event of it is pending.
 void free_link(Link& link) noexcept {
   if (link.pump.region >= 0) library().exs_mderegister(link.pump.region, 0);
   link.pump.region = -1;
@@ -47,7 +47,7 @@ void free_link(Link& link) noexcept {
   tell(link);
 }
 
-// Bells that are on their way would be answered by a reset if the connection closed before them.
+// A bell that arrives after the close would cause a reset.
 bool has_bells_awaited(Link& link) noexcept {
   while (link.bells_awaited > 0) {
     char bell;
@@ -60,7 +60,7 @@ bool has_bells_awaited(Link& link) noexcept {
   return false;
 }
 
-// Of a link that the program has no more: true when it is to be looked at again soon.
+// Serves a link that the program has given up. True: look at it again soon.
 bool drain(Link& link) noexcept {
   Link::Pump& pump = link.pump;
   const State state = link.state.load();
@@ -95,7 +95,7 @@ void join_stream(Link& link) noexcept {
   begin_stream(link);
 }
 
-// The peer has asked for our last turn.
+// Ends our sending if the peer has asked for our last turn. True: look at it again soon.
 bool finish_if_asked(Link& link) noexcept {
   if (!link.pump.finishes || link.released.load()) return false;
   if (!finish_sending(link)) return true;
@@ -107,14 +107,14 @@ bool is_served(State state) noexcept {
   return state == State::kRuns || state == State::kSettles;
 }
 
-// True: it is to be looked at again soon.
+// True: look at it again soon.
 bool look_at_broken(Link& link) noexcept {
   Link::Pump& pump = link.pump;
-  if (pump.receives || pump.sends > 0) return false;  // their events come
+  if (pump.receives || pump.sends > 0) return false;  // their events are pending
   const bool peer_lives = is_tcp_established(link.descriptor);
   if (peer_lives && now_ns() - pump.since_ns < kGraceNs) return true;
   Direction& out = link.outgoing();
-  out.closed.store(1);  // no stretch begins any more
+  out.closed.store(1);  // no further stretch begins
   const bool lost_ours = out.epoch.load() != link.turned.load();
   const bool lost_theirs = pump.cut || (peer_lives && link.incoming().epoch.load() != pump.turned);
   if (lost_theirs || (peer_lives && lost_ours))

@@ -1,4 +1,5 @@
-// Frames to the peer: what the program has stored into the outgoing direction, and of the incoming one what the peer waits for.
+// Frames to the peer: what the program has stored in the outgoing direction, and what the peer waits for in
+// the incoming one.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -9,14 +10,14 @@
 namespace exs::sockets::between {
 namespace {
 
-// Bytes that are copied behind their frame; more go straight from the ring.
+// Up to this many bytes are copied behind their frame; more are sent from the ring itself.
 constexpr std::size_t kCopiedMax = 1024;
 constexpr std::size_t kPieceMax = 64 * 1024;
-// Sends under way: two of these pieces.
+// Two of these pieces may be in progress.
 constexpr std::uint32_t kSendsMax = 4;
 
-// In this order, so that nothing is told before what comes before it: a stretch begins after the one before it has been passed, which the
-// program learns from this thread.
+// The order of the loads keeps a word from overtaking an earlier one. A stretch begins after the previous one
+// has been passed, and this thread reports that to the program.
 Frame read_words(const Link& link) noexcept {
   const Direction& out = link.outgoing();
   const Direction& in = link.incoming();
@@ -30,7 +31,7 @@ Frame read_words(const Link& link) noexcept {
   frame.mark = out.mark.load();
   frame.consumed = in.consumed.load();
   frame.passed = in.passed.load();
-  // An end that may still give up does not say that it is ready.
+  // An end that may still give up does not report that it is ready.
   const bool is_ready = in.ready.load() != 0 && link.state.load() == State::kRuns;
   frame.flags = (is_ready ? kReady : 0) | (in.closed.load() != 0 ? kClosed : 0) |
                 (link.finish_wanted.load() ? kFinish : 0) | (in.final.load() != 0 ? kHasFinal : 0);
@@ -39,7 +40,7 @@ Frame read_words(const Link& link) noexcept {
   return frame;
 }
 
-// From the words to what is told of them now: at most a piece of the ring, and a turn only behind the last of its bytes.
+// Selects what to report now: at most a piece of the ring, and a turn only behind its last byte.
 void choose_bytes(const Link& link, Frame& frame) noexcept {
   const Frame& told = link.pump.told;
   const std::uint64_t written = frame.position;
@@ -61,7 +62,7 @@ void choose_bytes(const Link& link, Frame& frame) noexcept {
 
 bool is_news(const Link& link, const Frame& frame) noexcept {
   const Frame& told = link.pump.told;
-  constexpr unsigned kParts = 4;  // of the ring: so much room is worth a frame of its own
+  constexpr unsigned kParts = 4;  // a part of the ring: so much room is worth a frame
   return frame.bytes > 0 || link.pump.answers || frame.epoch != told.epoch || frame.turn != told.turn ||
          frame.final != told.final || frame.passed != told.passed || frame.turned != told.turned ||
          frame.bells != told.bells || frame.flags != told.flags ||
@@ -90,7 +91,7 @@ bool post_frame(Link& link, const Frame& frame) noexcept {
   return post(link, message, sizeof frame + frame.bytes, EXS_MHANDLE_UNREGISTERED);
 }
 
-// What there is to tell; false: nothing.
+// False: there is nothing to report.
 bool make_frame(const Link& link, Frame& frame) noexcept {
   frame = read_words(link);
   choose_bytes(link, frame);
@@ -126,8 +127,8 @@ void send_news(Link& link) noexcept {
       pump.answers = false;
       link.told_consumed.store(frame.consumed);
     }
-    if (pump.broken || pump.sends >= kSendsMax) return;  // the end of a send comes back here
-    // What the program puts there from now on wakes us.
+    if (pump.broken || pump.sends >= kSendsMax) return;  // the completion of a send comes back here
+    // Later stores of the program wake the pump.
     if ((link.outgoing().sleep.fetch_or(lane::kArmed) & lane::kArmed) != 0 || !make_frame(link, frame))
       return;
   }

@@ -27,7 +27,7 @@ const Library* loaded = nullptr;
 std::atomic<int> queue_handle{-1};
 std::atomic<std::uint32_t> stops{0};
 std::atomic<bool> has_stopped{false};
-int ticking = 0;  // links that are to be looked at again soon
+int ticking = 0;  // links to look at again soon
 enum class Life : std::uint32_t { kNone, kRuns, kFailed };
 std::atomic<Life> life{Life::kNone};
 
@@ -57,7 +57,7 @@ bool look_at_ticking() noexcept {
   return ticking > 0 || has_guests();
 }
 
-// The process ends, and libexs with it, which must not be in use then.
+// Runs at exit. libexs ends with the process and must not be in use then.
 void stop() noexcept {
   constexpr int kPatienceMs = 2000;
   leave_program();
@@ -73,7 +73,7 @@ void park_if_asked() noexcept {
 
 bool prepare(Fault& fault) noexcept {
   loaded = load_library();
-  // Behind those that the library has registered, so that it comes before them.
+  // Registered after the library's own handlers, so that it runs before them.
   atexit(stop);
   park_if_asked();
   if (loaded == nullptr) {
@@ -99,7 +99,7 @@ void* pump_all(void*) noexcept {
       if (link.state.load() != State::kFree) fail(link, fault);
     return nullptr;
   }
-  // Those that were here before the queue.
+  // Looks at the links that were here before the queue.
   for (Link& link : taken_links())
     if (link.woken.exchange(false)) look_and_tick(link);
   bool ticks = look_at_ticking();
@@ -115,7 +115,7 @@ void* pump_all(void*) noexcept {
   }
 }
 
-// A handler of a signal may interrupt its own thread's post, which then posts for both.
+// A signal handler may interrupt a post of its own thread, which then posts for both.
 thread_local bool is_posting = false;
 thread_local bool posts_again = false;
 
@@ -156,7 +156,7 @@ bool start_pump(Fault& fault) noexcept {
     return none == Life::kRuns;
   }
   static std::atomic<bool> is_registered{false};
-  if (!is_registered.exchange(true)) atexit(stop);  // if the process ends while the library is loaded
+  if (!is_registered.exchange(true)) atexit(stop);  // for an exit while the library is being loaded
   if (start_thread(pump_all)) return true;
   life.store(Life::kFailed);
   fault = Fault::kMemory;
@@ -185,7 +185,7 @@ void post_wake(Link& link) noexcept {
     posts_again = true;
     return;
   }
-  if (queue_handle.load() < 0) return;  // the pump looks at all when it begins
+  if (queue_handle.load() < 0) return;  // the pump looks at all links when it begins
   is_posting = true;
   if (loaded->exs_qpost(queue(), handle_of(link, Op::kWake), nullptr) != 0) link.woken.store(false);
   while (posts_again) {

@@ -1,4 +1,4 @@
-// An address as socket calls take it. Thread: immutable value.
+// An address in the form for socket calls. Thread: immutable value.
 #pragma once
 
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ class SocketName {
   sockaddr_storage storage_{};
 };
 
-// The port of a name of either family, of the host's order.
+// The port of a name of either family, in host order.
 inline std::uint16_t port_of(const sockaddr_storage& name) noexcept {
   return ntohs(name.ss_family == AF_INET ? reinterpret_cast<const sockaddr_in&>(name).sin_port
                                          : reinterpret_cast<const sockaddr_in6&>(name).sin6_port);

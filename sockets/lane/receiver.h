@@ -1,5 +1,5 @@
-// The receiving end of a direction: which bytes of TCP are the program's and which are bells, when the ring is read, and when it
-// turns to TCP. sender.h is the other end; README.md beside this has the protocol.
+// The receiving end of a direction. It tells the program's bytes from bells, and chooses between the ring and
+// TCP. sender.h is the other end; README.md describes the protocol.
 #pragma once
 
 #include <algorithm>
@@ -12,38 +12,40 @@
 
 namespace exs::lane {
 
-// What the end itself knows. Zero at first. Thread: holder of the connection's lock for receiving.
+// The end's private state. Zero at first. Thread: holder of the connection's lock for receiving.
 struct ReceiverState {
   std::uint64_t consumed = 0;
-  std::uint64_t position = 0;  // bytes taken from TCP, bells included; whoever makes the end ready sets it
+  std::uint64_t position = 0;  // bytes taken from TCP, bells included; set when the end becomes ready
   std::uint64_t tcp_left = 0;  // bytes of TCP before the stretch `entered`
   std::uint32_t passed = 0;
-  std::uint32_t entered = 0;       // the stretch whose tcp_left is known
-  std::uint32_t due = 0;           // bells that were, or will be, sent for times we were armed
+  std::uint32_t entered = 0;       // the stretch for which tcp_left is valid
+  std::uint32_t due = 0;           // bells that were or will be sent for the times this end was armed
   std::uint32_t taken = 0;         // of these, bells taken from TCP
   std::uint32_t taken_before = 0;  // of these, before the stretch `entered`
-  bool leaving = false;            // the sender takes back what lies in the ring
-  bool broken = false;             // bytes of TCP were taken that are no bells
-  bool looks = false;  // bytes may lie in the ring without a bell: whoever waits looks for himself
-  int error = 0;       // of TCP, told when the ring has been read
+  bool leaving = false;            // the sender takes back the unread bytes of the ring
+  bool broken = false;             // TCP had bytes in place of bells
+  // The ring may have bytes without a bell, so waiters look into it.
+  bool looks = false;
+  int error = 0;  // of TCP, returned once the ring has been read
 };
 
-// `Wire` is the end's TCP connection, whose calls never wait and return bytes, or a negative errno:
+// `Wire` is the end's TCP connection. Its calls wait for a bounded time at most, and return bytes or a
+// negative errno:
 //   receive(sink, n)   takes up to n bytes; 0: the end
-//   peek(sink, n)      copies them and leaves them there; the sink does not advance
-//   peek_behind(n, sink)   the same of what lies behind n bytes; none if they do not lie there
+//   peek(sink, n)      copies up to n bytes and leaves them; the sink does not advance
+//   peek_behind(n, sink)   copies bytes that lie behind n others; none if they do not lie there
 //   look()             1: there are bytes; 0: the end; -EAGAIN
-//   unread()           bytes that are there; meets no error
-//   is_at_mark()       the next byte is an urgent one
+//   unread()           number of unread bytes; reports no error
+//   is_at_mark()       the next byte is urgent
 //   drop(n)            takes n bytes that are there
-//   taken()            bytes taken of TCP ever, bells included; a negative number: cannot be told
-//   take_bells(n)      takes up to n bytes, each a bell; -EPROTO: one is not
-//   await_bells(n)     gives n bells moments to arrive
-//   sent_by_peer()     bytes that the peer has given to TCP, ever; a negative number: cannot be told
-//   resend_first(n)    takes n bytes that are there, and sends them as the peer would, behind all that it has sent; whether it could
-//   resend(ring, position, start, n)   the same of n bytes of the ring
-//   break_off()        the bytes are in disorder: the connection is reset
-//   is_read_unseen()   somebody has taken bytes past us, so a bell that is due may never come
+//   taken()            bytes ever taken from TCP, bells included; negative: unknown
+//   take_bells(n)      takes up to n bytes, each a bell; -EPROTO: one is no bell
+//   await_bells(n)     gives n bells a moment to arrive
+//   sent_by_peer()     bytes that the peer ever gave to TCP; negative: unknown
+//   resend_first(n)    takes n unread bytes and sends them by the peer's socket, behind all that it has sent; false: it failed
+//   resend(ring, position, start, n)   sends n bytes of the ring likewise
+//   break_off()        resets the connection, whose bytes are in disorder
+//   is_read_unseen()   another reader has taken bytes, so a bell that is due may never arrive
 // Thread: holder of the connection's lock for receiving.
 template <template <typename> class Word, typename Wire>
 class Receiver {
@@ -51,8 +53,12 @@ class Receiver {
   Receiver(ReceiverState& state, Direction<Word>& words, Ring ring, Wire& wire)
       : state_(state), words_(words), ring_(ring), wire_(wire) {}
 
-  // Bytes; 0: the end; -EAGAIN: nothing now, and TCP becomes readable when there is; -EPROTO: the peer, or somebody who reads
-  // the TCP connection unseen, has broken the protocol; another error of TCP. `sink` takes at most sink.left() bytes.
+  // Returns the number of bytes, or:
+  //   0         the end
+  //   -EAGAIN   nothing now; TCP becomes readable with the next bytes
+  //   -EPROTO   the peer, or an unseen reader of the TCP connection, has broken the protocol
+  //   another error of TCP
+  // `sink` takes at most sink.left() bytes.
   template <typename Sink>
   long receive(Sink& sink) {
     long total = 0;
@@ -68,7 +74,7 @@ class Receiver {
     return total;
   }
 
-  // The same, of bytes that stay where they are. They may lie in TCP, behind them in the ring, and behind that in TCP again.
+  // Like receive(), but the bytes stay. They may lie in TCP, then in the ring, then in TCP again.
   template <typename Sink>
   long peek(Sink& sink) {
     if (state_.broken) return -EPROTO;
@@ -87,21 +93,20 @@ class Receiver {
     return -EPROTO;
   }
 
-  // Bytes wait in the ring, as far as these words tell whoever does not hold the lock.
+  // The ring has bytes. Callers without the lock get a hint.
   [[nodiscard]] bool has_bytes_in_ring() const { return words_.written.load() != state_.consumed; }
-  // Bytes that lie in the ring.
   [[nodiscard]] std::size_t in_ring() const {
     if (words_.epoch.load() == state_.passed) return 0;
     return static_cast<std::size_t>(
         std::min<std::uint64_t>(words_.written.load() - state_.consumed, ring_.capacity()));
   }
 
-  // Of the bytes in TCP, those that are no bytes of the program: the ones known, and one that was sent since.
+  // Bells among the unread bytes of TCP: those known, and one that was sent since.
   [[nodiscard]] std::uint32_t bells_in_tcp() const {
     return (words_.sleep.load() / kBell - state_.taken) & kBellsMask;
   }
 
-  // Bells that lie in TCP, or are on their way, and are to be taken before the connection closes.
+  // Takes the bells that are due. The connection must not close before that.
   long take_bells() {
     if (state_.due == state_.taken) return 0;
     const long count = wire_.take_bells(state_.due - state_.taken);
@@ -112,27 +117,28 @@ class Receiver {
     return count;
   }
 
-  // The next bytes of the ring ring a bell.
+  // The sender rings a bell for the next bytes.
   void arm() { count_bells(words_.sleep.fetch_or(kArmed)); }
-  // And so do those behind them, whenever the next ones do.
+  // The sender rings a bell for each later put, too.
   void arm_for_each() {
     words_.sleep.fetch_or(kEach);
     if (!state_.looks) arm();
   }
 
-  // From now on no bells, which are the sender's dearest step: before anybody sleeps, stop_looking() must have said yes.
+  // The sender rings no bells from now on, because bells are its most expensive step. No thread may sleep
+  // before stop_looking() has returned true.
   void look_by_itself() {
     if (state_.looks) return;
     state_.looks = true;
     disarm();
     if (is_past_mark()) keep(take_bells());
   }
-  // False: there are bytes, so we go on looking, and whoever wants to wait need not. Where bytes of TCP come before these, whoever
-  // waits is woken by them, and we go on looking, too.
+  // False: there are bytes, so looking goes on and nobody needs to wait. If bytes of TCP precede them,
+  // looking goes on, too, and TCP wakes the waiters.
   bool stop_looking() {
     if (!state_.looks) return true;
     arm();
-    if (has_bytes_in_ring()) {  // of a turn, the bytes in TCP tell
+    if (has_bytes_in_ring()) {  // a turn needs no check: bytes in TCP follow it
       disarm();
       return state_.tcp_left > 0;
     }
@@ -141,17 +147,18 @@ class Receiver {
     return true;
   }
 
-  // Begins to leave the ring. What is unread the sender sends by TCP, in its next call; has_left() says when it has.
+  // Begins to leave the ring. The sender sends the unread bytes by TCP in its next call; has_left() reports
+  // when that is done.
   void leave() { static_cast<void>(detach()); }
-  // The same, but what is unread comes along: `own` becomes a direction that no sender changes, from which the rest is received.
-  // copy(ring, position, start, n) copies the bytes. False: the sender is at it, and sends what is unread by TCP.
-  // `again`: a process of the family died at it.
+  // Leaves the ring and takes the unread bytes along. `own` becomes a direction without a sender, from which
+  // the rest is received. copy(ring, position, start, n) copies the bytes. `again` repeats this for a
+  // relative that died in it. False: the sender sends the unread bytes by TCP.
   template <typename Copy>
   bool leave_with(Direction<Word>& own, const Copy& copy, bool again = false) {
     const bool was_armed = detach();
     std::uint64_t end = words_.claimed.load();
     if (!again || words_.claim.load() != kReceivers) {
-      // Armed still, and no bell was sent: the sender is in the middle of putting bytes there.
+      // Armed, and no bell is due: the sender may be in the middle of a put.
       if (was_armed && state_.due == state_.taken) return false;
       end = words_.written.load();
       words_.claimed.store(end);
@@ -162,8 +169,9 @@ class Receiver {
     words_.consumed.store(end);
     return true;
   }
-  // After leave(), and has_left(): what is unread goes to TCP though the sender makes no call, before all that it sends from now on.
-  // False: not now, as the sender is in the middle of a step or a byte is on its way; or the sender is at it itself.
+  // Sends the unread bytes by TCP, without a call of the sender and ahead of its later bytes. It comes after
+  // leave() and has_left(). False: the sender is in the middle of a step, a byte is in transit, or the sender
+  // takes the bytes back itself.
   bool return_unread() {
     if (!words_.claim.exchange_if(kUnclaimed, kResending)) return false;
     const bool in_stretch = state_.entered != state_.passed && words_.epoch.load() == state_.entered;
@@ -172,12 +180,14 @@ class Receiver {
     words_.claim.store(done ? kReceivers : kUnclaimed);
     return done;
   }
-  // The sender has ended, so what it has not taken back stays ours: we receive it from the ring. False: not yet.
+  // Keeps the unread bytes after the sender has ended: the ring still delivers what the sender has not taken
+  // back. False: not yet.
   bool stay() {
     words_.claimed.store(words_.written.load());
     if (!words_.claim.exchange_if(kUnclaimed, kReceivers)) {
       if (has_left() != Left::kNotYet || state_.tcp_left > 0) return false;
-      // It died at it: what it has taken back is in TCP, behind the bells, and the rest in the ring.
+      // The sender died while it took bytes back. Those bytes lie in TCP behind the bells, the rest lies in
+      // the ring.
       if (take_bells() < 0 || state_.taken != state_.due) return false;
       const auto in_tcp = static_cast<std::uint64_t>(wire_.unread());
       if (in_tcp > words_.written.load() - state_.consumed) return false;
@@ -187,7 +197,7 @@ class Receiver {
     state_.leaving = false;
     return true;
   }
-  // The lock came from a process of the family that died with it. What that had taken of TCP, TCP tells.
+  // Repairs the state after a relative died with the lock. TCP's counts tell what the relative had taken.
   void take_over() {
     words_.consumed.store(state_.consumed);
     words_.passed.store(state_.passed);
@@ -202,9 +212,9 @@ class Receiver {
       state_.taken = state_.taken_before + static_cast<std::uint32_t>(state_.position - mark);
   }
   enum class Left {
-    kYes,     // TCP alone has bytes for us, and they are all the program's
-    kNotYet,  // the sender has to take back what is unread, or a bell is on its way
-    kBehind,  // bells lie behind bytes that the program has to receive first
+    kYes,     // only TCP has bytes for this end, and all are the program's
+    kNotYet,  // the sender has to take back the unread bytes, or a bell is in transit
+    kBehind,  // bells lie behind bytes that the program has not received
     kNever,   // the protocol is broken
   };
   Left has_left() {
@@ -220,14 +230,15 @@ class Receiver {
   }
 
  private:
-  // No bell is sent from here on, and all that were are counted. Whether we were armed.
+  // Stops the bells and counts those already owed. Returns whether the end was armed.
   bool detach() {
     const std::uint32_t before = words_.sleep.fetch_or(kDetached);
     count_bells(before);
     state_.leaving = true;
     return (before & kArmed) != 0;
   }
-  // In TCP lie the bytes before the ring, then bells, then those behind the ring. What is sent again comes behind them.
+  // TCP has the bytes before the ring, then bells, then the bytes behind the ring. Resent bytes come behind
+  // all of these.
   bool resend_unread() {
     const std::uint64_t written = words_.written.load();
     const std::uint64_t in_ring = written - state_.consumed;
@@ -245,7 +256,7 @@ class Receiver {
     if (!wire_.resend(ring_, state_.consumed, words_.start.load(), static_cast<std::size_t>(in_ring)) ||
         !wire_.resend_first(static_cast<std::size_t>(behind)))
       return false;
-    // What we have taken along the sender knows nothing of, so it does not wait.
+    // The sender does not know of bytes that we carry, so it does not wait for them.
     if (static_cast<std::uint64_t>(wire_.sent_by_peer()) != sent + before + in_ring + behind) {
       wire_.break_off();
       return false;
@@ -277,15 +288,15 @@ class Receiver {
   [[nodiscard]] bool has_ring_news() const {
     return has_bytes_in_ring() || words_.turn.load() == state_.consumed;
   }
-  // In a stretch, all TCP bytes before it are taken: what is in TCP now are bells, until the stretch ends.
+  // All bytes of TCP before the stretch are taken, so TCP has only bells until the stretch ends.
   [[nodiscard]] bool is_past_mark() const { return state_.entered != state_.passed && state_.tcp_left == 0; }
 
-  // Of one lane, up to where the next begins.
+  // Receives from one lane, up to the next change of lane.
   template <typename Sink>
   long receive_piece(Sink& sink) {
     if (state_.broken) return -EPROTO;
     for (int round = 0; round < kRoundsMax; ++round) {
-      // In this order: a stretch begun before the last one was announced would otherwise be missed.
+      // `final` before `epoch`: the other order could miss a stretch that began before the last turn.
       const bool final = words_.final.load() != 0;
       const std::uint32_t epoch = words_.epoch.load();
       if (epoch == state_.passed) {
@@ -293,7 +304,7 @@ class Receiver {
         const long count = wire_.peek(sink, sink.left());
         if (words_.epoch.load() == state_.passed)
           return count > 0 ? take_peeked(sink, count) : told(none(sink, count));
-        keep(count);  // of the bytes some may be bells
+        keep(count);  // some of these bytes may be bells
         continue;
       }
       const long count = receive_stretch(sink, epoch);
@@ -301,7 +312,7 @@ class Receiver {
     }
     return -EPROTO;
   }
-  // The bytes just taken end at a change of lane, and the next are there.
+  // The bytes just taken end at a change of lane, and the other lane has bytes.
   [[nodiscard]] bool has_other_piece() {
     if (has_passed_) {
       has_passed_ = false;
@@ -309,24 +320,24 @@ class Receiver {
     }
     if (!is_past_mark() || state_.leaving) return false;
     if (has_bytes_in_ring()) return true;
-    // A look that finds no bytes could find an error instead, which is for a later call.
+    // A look that found no bytes could meet an error, which belongs to a later call.
     return words_.turn.load() == state_.consumed && wire_.unread() > static_cast<long>(bells_in_tcp());
   }
 
   static constexpr long kAgain = -1000000;
-  // A peer that announces changes of lane, and no bytes, would hold a call for as long as it likes.
+  // Bounds a call while a hostile peer announces changes of lane without bytes.
   static constexpr int kRoundsMax = 64;
-  // More than TCP can hold on its way.
+  // More bytes than TCP can hold in transit.
   static constexpr std::uint64_t kTcpBytesMax = std::uint64_t{1} << 32;
 
   static constexpr std::uint32_t kBellsMask = ~std::uint32_t{0} / kBell;
-  // For each time that the bit we had set was cleared a bell was sent, or will be.
+  // Each time the sender cleared our bit it owes a bell.
   void count_bells(std::uint32_t before) {
     state_.due = state_.taken + ((before / kBell - state_.taken) & kBellsMask);
   }
 
-  // TCP has no bytes, or has ended. A receive that finds none steps over an urgent one, a peek does not; who has sent one opens no
-  // stretch any more.
+  // TCP has no bytes, or has ended. A receive that finds none steps over an urgent byte; a peek does not. A
+  // sender opens no stretch after an urgent byte.
   template <typename Sink>
   long none(Sink& sink, long result) {
     const bool has_none = result == -EAGAIN || result == 0;
@@ -342,7 +353,7 @@ class Receiver {
     return taken;
   }
 
-  // TCP tells an error once, so one that is met while the ring has bytes is kept until they are read.
+  // TCP reports an error once. An error that comes while the ring has bytes is kept until they are read.
   void keep(long result) {
     if (result == -EPROTO) {
       state_.broken = true;
@@ -401,7 +412,7 @@ class Receiver {
     return static_cast<long>(count);
   }
 
-  // The ring is read empty: TCP must not be readable any more, and must become so with the next bytes.
+  // The ring is empty. TCP must not be readable now, and must become readable with the next bytes.
   void settle() {
     if (words_.turn.load() == state_.consumed) {
       if (const long result = try_pass(); result != kAgain) keep(result);
@@ -413,7 +424,7 @@ class Receiver {
     const long count = take_bells();
     keep(count);
     if (state_.due == state_.taken || (count < 0 && count != -EAGAIN)) return;
-    // Of bytes that were just taken the bell may be on its way, and nobody shall see it come.
+    // The bell of bytes just taken may be in transit. No waiter may see it arrive.
     wire_.await_bells(state_.due - state_.taken);
     keep(take_bells());
   }
@@ -442,7 +453,7 @@ class Receiver {
     }
     return total > 0 ? total : nothing();
   }
-  // The sender's stretch ends here. All bells of it lie before the first byte of TCP.
+  // Leaves the stretch at its end. All its bells precede the first byte of TCP.
   long pass() {
     const long result = try_pass();
     return result == kAgain ? result : told(result);
@@ -466,13 +477,13 @@ class Receiver {
     if (count < 0 && count != -EAGAIN) return count;
     if (count == -EAGAIN && wire_.is_read_unseen()) return -EPROTO;
     const long there = wire_.look();
-    // Bytes, or the end, or an error: whoever made it may have put bytes into the ring before.
+    // The sender may have put bytes into the ring before these bytes, this end or this error.
     if (has_ring_news()) {
       keep(there);
       return kAgain;
     }
     if (there <= 0) return told(there);
-    // A bell for bytes that were just taken. Any other byte would keep TCP readable, with nothing to read.
+    // A bell for bytes that are already taken. Any other byte would keep TCP readable with nothing to read.
     return bells_in_tcp() == 0 ? -EPROTO : -EAGAIN;
   }
 
@@ -480,7 +491,7 @@ class Receiver {
   Direction<Word>& words_;
   Ring ring_;
   Wire& wire_;
-  bool has_passed_ = false;  // in this call, with bytes of the ring
+  bool has_passed_ = false;  // this call has passed a turn, with bytes of the ring
 };
 
 }  // namespace exs::lane

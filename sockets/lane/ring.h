@@ -1,4 +1,5 @@
-// The bytes of a ring. A position counts bytes ever put in; `start` is the one that lies at the first place.
+// The bytes of a ring. A position counts all bytes ever put in; `start` is the position of the ring's first
+// place.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 
 namespace exs::lane {
 
-// Of a source or a sink whose memory may not be there: whether some was not, so that nothing of it counts.
+// A source or sink has met memory that is not there, so the copy does not count.
 template <typename Memory>
 bool has_failed(const Memory& memory) {
   if constexpr (requires { memory.failed(); }) {
@@ -17,7 +18,7 @@ bool has_failed(const Memory& memory) {
   }
 }
 
-// Thread: what the holder of the direction's lock does.
+// Thread: holder of the direction's lock.
 class Ring {
  public:
   // `capacity` is a power of two.
@@ -25,7 +26,7 @@ class Ring {
 
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
 
-  // `source.copy_to(place, n)` is called for one piece, or for two where the ring ends between them.
+  // Calls `source.copy_to(place, n)` for each piece: two if the bytes wrap around.
   template <typename Source>
   void put(std::uint64_t position, std::uint64_t start, std::size_t count, Source& source) {
     const std::size_t first = piece(position, start, count);
@@ -40,7 +41,7 @@ class Ring {
   }
 
  private:
-  // Inside the ring, whatever the numbers are.
+  // Masked, so that hostile numbers stay inside the ring.
   [[nodiscard]] std::size_t offset(std::uint64_t position, std::uint64_t start) const {
     return (position - start) & (capacity_ - 1);
   }

@@ -1,4 +1,4 @@
-// The sending end of a direction, which alone decides which lane a byte takes: into the ring while that is open, else to TCP.
+// The sending end of a direction. It alone chooses the lane of a byte: the ring while that is open, else TCP.
 // Thread: holder of the connection's lock for sending.
 #pragma once
 
@@ -12,23 +12,23 @@
 
 namespace exs::lane {
 
-// What the end itself knows. Zero at first.
+// The end's private state. Zero at first.
 struct SenderState {
   std::uint64_t written = 0;
   std::uint64_t start = 0;
   std::uint32_t epoch = 0;
-  std::uint32_t bells = 0;   // owed before this stretch
+  std::uint32_t bells = 0;   // bells owed before this stretch
   std::uint32_t in_tcp = 0;  // sends of the program inside the kernel now
-  std::uint32_t rung = 0;    // bells since the ring was empty
+  std::uint32_t rung = 0;    // bells since the ring was last empty
   bool open = false;         // the ring is the lane
-  bool final = false;        // it never will be again
+  bool final = false;        // the ring never opens again
 };
 
-// `Wire` is the end's TCP connection, whose calls never wait:
-//   ring_bell()     one byte; 0, or a negative errno: the connection has failed
-//   send_back(ring, position, start, n)   n bytes of the ring; 0, or a negative errno
-//   await(word, value)   whether the word is no longer `value` within moments; it sleeps
-//   sent()          bytes given to TCP ever, bells included; a negative number: cannot be told
+// `Wire` is the end's TCP connection. Its calls wait for a bounded time at most:
+//   ring_bell()     sends one byte; 0, or a negative errno: the connection has failed
+//   send_back(ring, position, start, n)   sends n bytes of the ring; 0, or a negative errno
+//   await(word, value)   sleeps a moment until the word is no longer `value`; false: it still is
+//   sent()          bytes ever given to TCP, bells included; negative: unknown
 template <template <typename> class Word, typename Wire>
 class Sender {
  public:
@@ -37,7 +37,7 @@ class Sender {
 
   [[nodiscard]] bool is_open() const { return state_.open; }
 
-  // Room in the ring; with none, or when the peer has left, the next bytes go to TCP, after turn().
+  // Room in the ring. With none, or after the peer has left, the next bytes go to TCP, after turn().
   [[nodiscard]] std::size_t room() const {
     const std::uint64_t unread = state_.written - words_.consumed.load();
     return unread > ring_.capacity() ? 0 : ring_.capacity() - static_cast<std::size_t>(unread);
@@ -46,11 +46,12 @@ class Sender {
   [[nodiscard]] bool peer_waits() const { return is_armed(words_.sleep.load()); }
   [[nodiscard]] bool peer_closed() const { return words_.closed.load() != 0; }
 
-  // Puts `count` bytes, 1 to room(), into the open ring. 0, or a negative errno: the connection has failed, or with EFAULT the source.
+  // Puts `count` bytes, 1 to room(), into the open ring. Returns 0 or a negative errno: -EFAULT if the source
+  // failed, else the connection has failed.
   template <typename Source>
   long put(Source& source, std::size_t count) {
-    if (words_.consumed.load() ==
-        state_.written) {  // whoever reads it empty and fills it again stays in a few pages
+    // A sender whose peer keeps up stays in a few pages of the ring.
+    if (words_.consumed.load() == state_.written) {
       state_.start = state_.written;
       state_.rung = 0;
       words_.start.store(state_.start);
@@ -66,14 +67,15 @@ class Sender {
     return wire_.ring_bell();
   }
 
-  // Wakes a peer that sleeps, by a bell that is for no bytes: it makes a call, and sees that we leave. 0, or a negative errno.
+  // Wakes a sleeping peer by a bell for no bytes. The peer then makes a call and sees that we leave. Returns
+  // 0 or a negative errno.
   long wake() {
     if (!state_.open && !(may_open() && open())) return 0;
     return is_armed(owe_bell()) ? wire_.ring_bell() : 0;
   }
 
-  // A peer that has left reads the ring no more: what lies there unread, and what it does not take itself, goes to TCP, and so
-  // does everything from now on.
+  // The peer has left the ring. Sends by TCP what is unread and what the peer does not claim. All later bytes
+  // go by TCP, too.
   long take_back() {
     const std::uint32_t claim = claim_unread();
     if (claim == kResending) return -EPROTO;
@@ -98,15 +100,15 @@ class Sender {
     state_.open = false;
     words_.turn.store(state_.written);
   }
-  // The same, for good.
+  // Announces that all further bytes go to TCP.
   void finish() {
     state_.final = true;
     words_.final.store(1);
     turn();
   }
 
-  // Around each send by TCP, which waits here for a receiver that resends what was unread before: in one atomic step, either it
-  // sees our send, or we see what it does. 0, or a negative errno.
+  // Encloses each send by TCP, and waits for a receiver that resends earlier bytes. The exchange is one
+  // atomic step: either the receiver sees our send, or we see its claim. Returns 0 or a negative errno.
   long begin_tcp() {
     words_.in_tcp.exchange(++state_.in_tcp);
     if (!peer_left() || wire_.await(words_.claim, kResending)) return 0;
@@ -115,13 +117,12 @@ class Sender {
   }
   void end_tcp() { words_.in_tcp.store(--state_.in_tcp); }
 
-  // Whether a new stretch of the ring may begin.
   [[nodiscard]] bool may_open() const {
     return !state_.open && !state_.final && state_.in_tcp == 0 && words_.ready.load() != 0 &&
            words_.passed.load() == state_.epoch && words_.consumed.load() == state_.written && !peer_left() &&
            !peer_closed();
   }
-  // May still say no, which changes nothing.
+  // False: TCP's count is unknown; nothing has changed.
   bool open() {
     const std::int64_t sent = wire_.sent();
     if (sent < 0) return false;
@@ -134,8 +135,8 @@ class Sender {
     return true;
   }
 
-  // The lock came from a process of the family that died with it. What that had published counts, and what it owed the
-  // receiver is made good.
+  // Repairs the state after a relative died with the lock. What the relative had published counts, and a bell
+  // that it owed is rung.
   void take_over() {
     const std::uint64_t published = words_.written.load();
     if (state_.written - published <= ring_.capacity()) state_.written = published;
@@ -150,12 +151,13 @@ class Sender {
   }
 
  private:
-  // That nobody takes from TCP. More could fill it, where as many bytes of the program's would not.
+  // Bells that nobody takes from TCP. More could fill TCP where as many bytes of the program would not.
   static constexpr std::uint32_t kBellsMax = 64;
 
-  // Whoever has left wants no bells.
+  // A peer that has left wants no bells.
   static bool is_armed(std::uint32_t sleep) { return (sleep & (kArmed | kDetached)) == kArmed; }
-  // One atomic step: either the receiver sees the bytes when it looks after it armed, or we see that it armed.
+  // One atomic step: either the receiver sees the bytes when it looks after arming, or we see that it is
+  // armed.
   std::uint32_t owe_bell() {
     const std::uint32_t stays = state_.rung < kBellsMax ? kEach : 0;
     return words_.sleep.update([stays](std::uint32_t sleep) {
@@ -167,15 +169,18 @@ class Sender {
     constexpr std::uint32_t kMask = ~std::uint32_t{0} / kBell;
     return (words_.sleep.load() / kBell - state_.bells) & kMask;
   }
-  // Bells, and what was taken back.
+  // Bells, and bytes that were taken back.
   std::int64_t in_tcp_since_mark() {
     const std::int64_t sent = wire_.sent();
     return sent < 0 ? sent : sent - static_cast<std::int64_t>(words_.mark.load());
   }
-  // kUnclaimed: what is unread is the sender's from now on; kSenders: it was before, and a process of the family died at it;
-  // kReceivers: the receiver has it; kResending: the peer has broken the protocol.
+  // Returns the claim that was there before:
+  //   kUnclaimed   the unread bytes are now the sender's
+  //   kSenders     they already were, and a relative died while it sent them
+  //   kReceivers   the receiver has them
+  //   kResending   the peer has broken the protocol
   std::uint32_t claim_unread() {
-    constexpr int kClaimsMax = 1000;  // one that tries and lets go again does so a hundred times at most
+    constexpr int kClaimsMax = 1000;  // an honest receiver tries and gives up at most a hundred times
     for (int i = 0; i < kClaimsMax; ++i) {
       if (words_.claim.exchange_if(kUnclaimed, kSenders)) return kUnclaimed;
       const std::uint32_t claim = words_.claim.load();
@@ -184,7 +189,7 @@ class Sender {
     }
     return kResending;
   }
-  // By a process of the family that died at it.
+  // Bytes that a relative had sent back when it died.
   std::uint64_t taken_back() {
     const std::int64_t bytes = in_tcp_since_mark() - bells_of_stretch();
     return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;

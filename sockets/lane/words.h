@@ -1,5 +1,5 @@
-// Words that two processes share. Each load acquires, each store releases, so what was stored before a word is seen by who has
-// seen the word. Thread: any.
+// Words that two processes share. Each load acquires and each store releases, so a reader of a word also sees
+// what was stored before it. Thread: any.
 #pragma once
 
 #include <atomic>
@@ -15,16 +15,16 @@ class SharedWord {
   T fetch_or(T bits) noexcept { return value_.fetch_or(bits, std::memory_order_acq_rel); }
   T fetch_and(T bits) noexcept { return value_.fetch_and(bits, std::memory_order_acq_rel); }
   T exchange(T value) noexcept { return value_.exchange(value, std::memory_order_acq_rel); }
-  // One atomic step: what was there becomes change(that), which is mostly the same. What was there.
+  // Replaces the value by change(value) in one atomic step; mostly the two are equal. Returns the old value.
   template <typename Change>
   T update(const Change& change) noexcept {
-    T before = value_.fetch_or(0, std::memory_order_acq_rel);  // the line is ours from here on
+    T before = value_.fetch_or(0, std::memory_order_acq_rel);  // takes the cache line exclusively
     while (change(before) != before &&
            !value_.compare_exchange_weak(before, change(before), std::memory_order_acq_rel)) {
     }
     return before;
   }
-  // Whether it was `before`, and is `after` now.
+  // Replaces `before` by `after`. False: the value was another one.
   bool exchange_if(T before, T after) noexcept {
     return value_.compare_exchange_strong(before, after, std::memory_order_acq_rel);
   }

@@ -12,7 +12,7 @@ struct Alias {
   int alias;
 };
 constexpr int kAliases = 256;
-Alias aliases[kAliases];  // the first `used`, changed with the table's lock held
+Alias aliases[kAliases];  // the first `used` are valid; guarded by the table's lock
 std::atomic<int> used{0};
 
 }  // namespace
@@ -22,7 +22,7 @@ void note_alias(int number, int alias) noexcept {
   const int count = used.load();
   for (int i = 0; i < count; ++i) {
     if (aliases[i].number != number && aliases[i].alias != number) continue;
-    aliases[i].alias = alias;  // a duplicate of the duplicate is one of the number, too
+    aliases[i].alias = alias;  // a duplicate of the duplicate belongs to the first number, too
     return;
   }
   if (slot_of(number) == 0 || count == kAliases) return;

@@ -1,14 +1,14 @@
-// Numbers that another program gets by another name, although they are closed at exec: a child of vfork, whose numbers are not this
-// process's, has duplicated them, or actions of posix_spawn() may. Thread: any.
+// Numbers that another program gets under another number, although they are closed at exec. A child of vfork,
+// with numbers of its own, has duplicated them, or actions of posix_spawn() may. Thread: any.
 #pragma once
 
 namespace exs::sockets {
 
-// `alias` is the duplicate; for who does not know it, the number itself.
+// `alias` is the duplicate, or the number itself where the duplicate is unknown.
 void note_alias(int number, int alias) noexcept;
-// -1: it has none.
+// -1: it has no alias.
 [[nodiscard]] int alias_of(int number) noexcept;
-// The number means something else from now on.
+// The number has a new meaning.
 void forget_alias(int number) noexcept;
 
 }  // namespace exs::sockets

@@ -17,11 +17,11 @@
 namespace exs::sockets {
 namespace {
 
-// Where each piece has its first slot; null: it is not mapped yet.
+// The first slot of each piece; null: not mapped.
 std::atomic<Slot*> pieces[kPieces];
 std::atomic<std::uint32_t> hint{1};
 
-std::atomic<int> memfd{-1};  // whoever closes numbers that he does not know may close it
+std::atomic<int> memfd{-1};  // the program may close it without knowing
 std::atomic<bool> relatives{false};
 
 bool is_arena(int descriptor) noexcept {
@@ -31,7 +31,7 @@ bool is_arena(int descriptor) noexcept {
          static_cast<std::size_t>(about.st_size) == kArenaBytes;
 }
 
-// -1: refused; then there is nothing to hand over, and all else works.
+// -1: refused; handover is not possible then, and everything else works.
 int make_memfd() noexcept {
   if (!may_make_file(kArenaBytes) || !may_hide()) return -1;
   const auto descriptor =
@@ -59,7 +59,7 @@ Slot* first_at(std::uint32_t piece, long place) noexcept {
              : reinterpret_cast<Slot*>(reinterpret_cast<std::byte*>(place) + first_slot_in(piece));
 }
 
-// Without a descriptor, of memory that no file holds. Null: refused.
+// Without a descriptor it maps anonymous memory. Null: refused.
 Slot* map_piece(std::uint32_t piece, int descriptor) noexcept {
   const int kind = descriptor < 0 ? MAP_ANONYMOUS : 0;
   return first_at(piece, raw::sys(SYS_mmap, 0, bytes_of_piece(piece), PROT_READ | PROT_WRITE,
@@ -68,7 +68,7 @@ Slot* map_piece(std::uint32_t piece, int descriptor) noexcept {
 void unmap_piece(std::uint32_t piece, Slot* first) noexcept {
   if (first != nullptr) raw::sys(SYS_munmap, begin_at(piece, first), bytes_of_piece(piece));
 }
-// The same memory once more; null: refused.
+// Maps the same memory a second time. Null: refused.
 Slot* view_of(std::uint32_t piece, Slot* first) noexcept {
   return first_at(piece,
                   raw::sys(SYS_mremap, begin_at(piece, first), 0, bytes_of_piece(piece), MREMAP_MAYMOVE, 0));
@@ -97,7 +97,7 @@ bool make_arena() noexcept {
   return none != nullptr;
 }
 
-// Of an arena that is made; null: there is no memory.
+// The arena must exist. Null: no memory.
 Slot* make_slot(std::uint32_t index) noexcept {
   const std::uint32_t piece = index / kSlotsPerPiece;
   Slot* first = pieces[piece].load(std::memory_order_acquire);
@@ -113,10 +113,10 @@ Slot* make_slot(std::uint32_t index) noexcept {
   return first + index % kSlotsPerPiece;
 }
 
-// All pieces of a process, as they lie in other memory.
+// The pieces of a process, also while they lie in other memory.
 struct Pieces {
   Slot* first[kPieces] = {};
-  std::uint32_t count = 0;  // of those that it maps; the first ones
+  std::uint32_t count = 0;  // pieces that it maps, from the first one
 
   [[nodiscard]] Slot& at(std::uint32_t index) const noexcept {
     return first[index / kSlotsPerPiece][index % kSlotsPerPiece];
@@ -127,7 +127,7 @@ struct Pieces {
   }
 };
 
-// Those of this process, with no hole between them. False: there is no memory.
+// Collects the pieces of this process and maps the holes between them. False: no memory.
 bool collect(Pieces& own) noexcept {
   std::uint32_t count = kPieces;
   while (count > 0 && pieces[count - 1].load() == nullptr) --count;
@@ -144,13 +144,13 @@ bool map_all(Pieces& to, std::uint32_t count, const Map& map) noexcept {
   return true;
 }
 
-// use(slot) for each that a process keeps.
+// Calls use(index, slot) for each slot that the process keeps.
 template <typename Use>
 void each_kept(const Pieces& of, bool (*keeps)(std::uint32_t), const Use& use) noexcept {
   for (std::uint32_t index = 1; index < of.slots() && of.at(index).generation.load() != 0; ++index)
     if (keeps(index)) use(index, of.at(index));
 }
-// Both locks of each slot that a process keeps: no thread is inside of one while its memory moves.
+// Takes or releases both locks of each kept slot, so that no thread uses one while its memory moves.
 void lock_kept(const Pieces& at, bool (*keeps)(std::uint32_t), bool locks) noexcept {
   each_kept(at, keeps, [locks](std::uint32_t, Slot& slot) {
     for (SharedLock* const lock : {&slot.sending, &slot.receiving}) {
@@ -166,14 +166,15 @@ void lock_kept(const Pieces& at, bool (*keeps)(std::uint32_t), bool locks) noexc
 void copy_kept(const Pieces& from, const Pieces& to, bool (*keeps)(std::uint32_t)) noexcept {
   header_in(to.first[0]) = kArenaHeader;
   for (std::uint32_t index = 1; index < from.slots() && from.at(index).generation.load() != 0; ++index)
-    to.at(index).generation.store(1);  // the slots that were ever used lie together
+    // Marks every slot that was ever used; each_kept() stops at the first unused one.
+    to.at(index).generation.store(1);
   each_kept(from, keeps, [&to](std::uint32_t index, Slot& slot) {
     std::memcpy(reinterpret_cast<std::byte*>(&to.at(index)), reinterpret_cast<const std::byte*>(&slot),
                 sizeof(Slot));
   });
 }
-// The locks that were taken before the memory moved are held there, too. By hand, because the list of what a thread holds tells of
-// the place that they had. Threads of ours that wait there look at that place again.
+// Releases, in the old memory, the locks that were taken before the move. This is done by hand because the
+// thread's robust list names their old addresses. Waiting threads of ours then look at that address again.
 void release_behind(const Pieces& before, bool (*keeps)(std::uint32_t)) noexcept {
   each_kept(before, keeps, [](std::uint32_t, Slot& slot) {
     for (SharedLock* const lock : {&slot.sending, &slot.receiving}) {
@@ -267,7 +268,7 @@ std::uint32_t take_slot() noexcept {
     Slot* const found = make_slot(index);
     if (found == nullptr) return 0;
     Slot& slot = *found;
-    // A thread may still be inside the kernel with the connection of before.
+    // A thread may still be in the kernel with the slot's previous connection.
     if (slot.in_receive.load() != 0 || slot.sender.in_tcp != 0) continue;
     Stage free = Stage::kFree;
     if (!slot.stage.compare_exchange_strong(free, Stage::kPlain)) continue;

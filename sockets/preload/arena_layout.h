@@ -1,5 +1,5 @@
-// How the memory of a family lies in its memfd, for the processes of the family and for who looks at it from outside. What is
-// read of another process may be anything.
+// The layout of a family's memory in its memfd, for the family and for outside readers. Memory of another
+// process may hold anything.
 #pragma once
 
 #include <fcntl.h>
@@ -16,10 +16,11 @@ inline constexpr char kArenaName[] = "exs-sockets-family";
 inline constexpr long kArenaSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 inline constexpr std::uint32_t kSlots = 32768;
 inline constexpr std::uint64_t kArenaMagic = 0x31616e6572617865;  // "exarena1"
-// To be counted up when a value of a slot, or of Why or Stage, changes its meaning; where they lie is looked at besides.
+// Count it up when a value of a slot, of Why or of Stage changes its meaning. layout_of_slot() covers their
+// places.
 inline constexpr std::uint32_t kArenaVersion = 3;
 
-// Where a slot has what is read from outside, as one number.
+// Hashes the places of the fields that outside readers use.
 constexpr std::uint32_t layout_of_slot() noexcept {
   constexpr std::size_t kPlaces[] = {
       sizeof(Slot),
@@ -60,21 +61,21 @@ struct ArenaHeader {
 
   friend bool operator==(const ArenaHeader&, const ArenaHeader&) = default;
 };
-// Of a family whose slots this build can read.
+// The header of a family whose slots this build can read.
 inline constexpr ArenaHeader kArenaHeader{kArenaMagic, kArenaVersion, layout_of_slot(), sizeof(Slot), kSlots};
 
 inline constexpr std::size_t kArenaPage = 4096;
 
 struct Arena {
   ArenaHeader header;
-  Slot slots[kSlots];  // the first is none
+  Slot slots[kSlots];  // the first is unused
 };
 
 constexpr std::size_t place_of_slot(std::uint32_t index) noexcept {
   return offsetof(Arena, slots) + index * sizeof(Slot);
 }
 
-// A process maps the slots piece by piece, as it uses them; the first piece has the header, too.
+// A process maps the slots piece by piece as it uses them. The first piece includes the header.
 inline constexpr std::uint32_t kSlotsPerPiece = 64;
 inline constexpr std::uint32_t kPieces = kSlots / kSlotsPerPiece;
 static_assert(kPieces * kSlotsPerPiece == kSlots);
@@ -86,12 +87,12 @@ constexpr std::size_t bytes_of_piece(std::uint32_t piece) noexcept {
   return (end + kArenaPage - 1) / kArenaPage * kArenaPage - begin_of_piece(piece);
 }
 
-// Behind the slots the memfd has a hole for each of them, which takes memory only while something lies in it.
+// The memfd has a hole for each slot behind the slots. A hole takes memory only while it has bytes.
 inline constexpr std::size_t kSlotsBytes = (sizeof(Arena) + kArenaPage - 1) / kArenaPage * kArenaPage;
 inline constexpr std::size_t kUnreadBytes = Segment::bytes(kCapacityMax);
 inline constexpr std::size_t kArenaBytes = kSlotsBytes + kSlots * kUnreadBytes;
 
-// Of what its connection left unread.
+// The place of the slot's unread bytes.
 constexpr std::size_t place_of_unread(std::uint32_t index) noexcept {
   return kSlotsBytes + index * kUnreadBytes;
 }

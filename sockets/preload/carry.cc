@@ -9,7 +9,7 @@
 namespace exs::sockets {
 namespace {
 
-// As the process sees it, mapped when it first asks.
+// Maps the memory at the first use.
 Segment* carried_segment(std::uint32_t index) noexcept {
   std::atomic<Segment*>& place = place_of(index).carried;
   if (Segment* const known = place.load()) return known;
@@ -32,7 +32,7 @@ bool leave_with_unread(int number, std::uint32_t index, bool again) noexcept {
   Segment* const own = carried_segment(index);
   if (segment == nullptr || own == nullptr) return false;
   std::byte* const ring = own->ring(slot.is_caller, slot.capacity);
-  // Both rings have the same size, so the bytes keep their places.
+  // Both rings have the same size, so each byte keeps its offset.
   struct ToOwn {
     const std::byte* from;
     std::byte* to;
@@ -43,7 +43,7 @@ bool leave_with_unread(int number, std::uint32_t index, bool again) noexcept {
   const ToOwn to_own{segment->ring(slot.is_caller, slot.capacity), ring};
   Wire wire(slot, number, 0);
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
-  // Before, because the process may be killed at any time, and TCP knows nothing of what it has not read.
+  // Set before the copy: TCP knows nothing of the unread bytes if the process is killed.
   let_end_reset(slot, number, receiver.in_ring() > 0);
   const bool carried = receiver.leave_with(
       incoming(slot, *own),

@@ -1,5 +1,6 @@
-// What lay unread in the ring when a connection left it: copied to memory of the family, where every process that shares the
-// connection receives it from, before TCP. Thread: holder of the slot's lock for receiving, unless told otherwise.
+// Bytes that were unread when a connection left its ring. They are copied to memory of the family, where
+// every process that shares the connection receives them before TCP. Thread: holder of the slot's lock for
+// receiving, unless another is named.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +10,15 @@
 
 namespace exs::sockets {
 
-// The segment that receives look into: the peer's and ours, or what was carried away from it; null: none. Thread: any.
+// The segment that receives read: the shared one, or the copy of the unread bytes. Null: neither exists.
+// Thread: any.
 Segment* incoming_segment(std::uint32_t slot) noexcept;
 
-// Receives leave the peer's ring. False: there is no memory to carry what is unread, or the peer is at it: it sends all by TCP.
-// `again`: a process of the family died at it.
+// Receives leave the peer's ring. `again` repeats this for a relative that died in it. False: there is no
+// memory for the copy, or the peer is already sending all bytes by TCP.
 bool leave_with_unread(int number, std::uint32_t slot, bool again) noexcept;
 
-// The process has no number of it any more; `last`: nobody has. Thread: any.
+// The process has no number of the connection left; `last`: no process has. Thread: any.
 void drop_carried(std::uint32_t slot, bool last) noexcept;
 
 }  // namespace exs::sockets

@@ -1,5 +1,6 @@
-// A table that takes memory for the entries that are in use, and their neighbours, alone: a process may have to lock all that it has.
-// Entries are zero at first, stay where they are, and are never freed. Thread: any; the entries guard themselves.
+// A table that uses memory only for its used entries and their neighbours, because a process may have to lock
+// all its memory. Entries are zero at first, keep their addresses, and are never freed. Thread: any; entries
+// guard themselves.
 #pragma once
 
 #include <sys/mman.h>
@@ -15,12 +16,12 @@ namespace exs::sockets {
 template <typename Entry, std::uint32_t kCount, std::uint32_t kPerChunk>
 class Chunks {
  public:
-  // Null: nothing was made near it.
+  // Null: the entry's chunk does not exist.
   [[nodiscard]] Entry* find(std::uint32_t index) noexcept {
     Entry* const chunk = chunks_[index / kPerChunk].load(std::memory_order_acquire);
     return chunk == nullptr ? nullptr : chunk + index % kPerChunk;
   }
-  // Null: there is no memory for it.
+  // Null: no memory.
   [[nodiscard]] Entry* make(std::uint32_t index) noexcept {
     if (Entry* const made = find(index)) return made;
     constexpr std::size_t kBytes = kPerChunk * sizeof(Entry);
@@ -33,7 +34,7 @@ class Chunks {
       raw::sys(SYS_munmap, place, kBytes);
     return find(index);
   }
-  // Of an entry that was made.
+  // The entry must exist.
   [[nodiscard]] Entry& operator[](std::uint32_t index) noexcept { return *find(index); }
 
  private:

@@ -24,7 +24,7 @@ namespace {
 constexpr int kPatienceMs = 100;
 constexpr int kFarPatienceMs = 1000;
 
-// What the peer's program has sent is here, and what follows comes by TCP.
+// Afterwards the peer's bytes have arrived, and later ones come by TCP.
 void end_receiving_afar(int number, Slot& slot, between::Link& link) noexcept {
   if (!between::end_both(link, kFarPatienceMs) && is_established(number))
     reset_connection(slot, number, "the peer's host did not end its lane in time");
@@ -32,14 +32,14 @@ void end_receiving_afar(int number, Slot& slot, between::Link& link) noexcept {
 
 using Left = LaneReceiver::Left;
 
-// What is unread the peer sends by TCP, in its next call.
+// Leaves the unread bytes to the peer, which sends them by TCP in its next call.
 void leave_unread(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   Wire wire(slot, number, 0);
   receiver_of(slot, *place_of(index).segment.load(), wire).leave();
 }
 
-// Receives leave the ring, with what is unread there if that can be.
+// Receives leave the ring, and take the unread bytes along if possible.
 void take_along(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   const bool again = slot.takes_along.exchange(true);
@@ -48,14 +48,16 @@ void take_along(int number, std::uint32_t index) noexcept {
   slot.takes_along.store(false);
 }
 
-// The segment that receives come from, with the lock for receiving held: after what a relative died at.
+// The segment that receives use. Completes a leave in which a relative died. The caller holds the lock for
+// receiving.
 Segment* receiving_segment(int number, std::uint32_t index) noexcept {
   if (slot_at(index).takes_along.load() && place_of(index).segment.load() != nullptr)
     take_along(number, index);
   return incoming_segment(index);
 }
 
-// Begins to leave, unless that is under way, and says how far it is. By the peer's descriptor we send what is unread ourselves.
+// Begins to leave, unless that has begun, and returns the progress. With the peer's descriptor it sends the
+// unread bytes itself.
 Left leave_receiving(int number, std::uint32_t index, int peers_descriptor) noexcept {
   Slot& slot = slot_at(index);
   const SlotLock lock(slot.receiving);
@@ -78,7 +80,7 @@ Left leave_receiving(int number, std::uint32_t index, int peers_descriptor) noex
   return left;
 }
 
-// A peer that sleeps is to take back what we leave.
+// Wakes a sleeping peer, so that it takes the unread bytes back.
 void wake_peer(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   const SlotLock lock(slot.sending);
@@ -88,7 +90,7 @@ void wake_peer(int number, std::uint32_t index) noexcept {
   sender_of(slot, *segment, wire).wake();
 }
 
-// What is unread goes to TCP: we send it by the peer's descriptor, or the peer does when it makes a call, and is woken for that.
+// Moves the unread bytes to TCP: by the peer's descriptor, or by a call of the peer, which is woken for it.
 void detach_receiving(int number, std::uint32_t index) noexcept {
   Left left = leave_receiving(number, index, -1);
   if (left == Left::kYes) return;
@@ -117,7 +119,7 @@ void detach_sending_of(int number, std::uint32_t index) noexcept {
     reset_connection(slot, number, "the peer's host did not take what was sent to it");
 }
 
-// Receives still go through the lane.
+// Ends the lane for sending. Returns whether receives still use it.
 bool begin_detach(int number, std::uint32_t index, Why why) noexcept {
   Slot& slot = slot_at(index);
   Segment* const segment = place_of(index).segment.load();
@@ -165,10 +167,10 @@ void detach_slot(int number, std::uint32_t index, Why why) noexcept {
   if (index == 0) return;
   const int error = errno;
   if (between::Link* const link = place_of(index).link.load()) {
-    detach_sending_of(number, index);  // which the end of the lane waits for
+    detach_sending_of(number, index);  // the end of the lane waits for this
     end_receiving_afar(number, slot_at(index), *link);
   }
-  // First, because a bell that wakes the peer comes before the end of what we send by the ring.
+  // Before begin_detach(): the bell that wakes the peer must precede the end of our sending.
   if (place_of(index).segment.load() != nullptr || slot_at(index).carried.load())
     detach_receiving(number, index);
   begin_detach(number, index, why);
@@ -177,7 +179,7 @@ void detach_slot(int number, std::uint32_t index, Why why) noexcept {
 
 bool detach_now(int number, std::uint32_t index, Why why) noexcept {
   if (place_of(index).link.load() != nullptr || slot_at(index).carried.load()) return false;
-  if (!is_established(number)) return false;  // a socket that is shut down sends no more
+  if (!is_established(number)) return false;  // a socket that is shut down cannot send
   Left left = leave_receiving(number, index, -1);
   if (left == Left::kNotYet || left == Left::kBehind) {
     const PeersSocket peers(number, slot_at(index));
@@ -198,7 +200,7 @@ bool detach_with_unread(int number, std::uint32_t index, Why why) noexcept {
   Slot& slot = slot_at(index);
   if (!slot.receives_in_lane.load()) return false;
   if (slot.carried.load()) return true;
-  detach_slot(number, index, why);  // the peer is about to send what is unread
+  detach_slot(number, index, why);  // the peer is about to send the unread bytes
   return false;
 }
 
@@ -209,7 +211,7 @@ bool finish_leaving(int number, std::uint32_t index) noexcept {
   Wire wire(slot, number, 0);
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
   if (receiver.has_left() != LaneReceiver::Left::kYes) {
-    // Of what it was about to take back we would hear no more.
+    // An ended peer never tells how much it takes back, so the unread bytes stay in the ring.
     if (!slot.carried.load() && has_ended(number) && receiver.stay()) slot.leaving = false;
     return false;
   }
@@ -263,7 +265,7 @@ void end_lanes_between_hosts() noexcept {
 void reset_afar(std::uint32_t index, int descriptor, const char* cause) noexcept {
   Slot& slot = slot_at(index);
   if (inode_of(descriptor) == slot.inode) return reset_connection(slot, descriptor, cause);
-  // The program has closed it, and the slot is another's.
+  // The program has closed the connection, and the slot belongs to another one.
   const sockaddr none{AF_UNSPEC, {}};
   raw::sys(SYS_connect, descriptor, &none, sizeof none);
 }
@@ -299,7 +301,7 @@ void say_goodbye(int number, std::uint32_t index) noexcept {
   if (segment == nullptr) return;
   LaneReceiver receiver = receiver_of(slot, *segment, wire);
   receiver.arm();
-  if (receiver.in_ring() > 0) {  // what Linux does when bytes are unread
+  if (receiver.in_ring() > 0) {  // as Linux does with unread bytes
     const linger now{1, 0};
     raw::sys(SYS_setsockopt, number, SOL_SOCKET, SO_LINGER, &now, sizeof now);
     return;

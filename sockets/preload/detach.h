@@ -1,5 +1,5 @@
-// TCP is the way out of the lane: for what the layer does not follow, it leaves a connection as if it had never been there.
-// Thread: any.
+// Detaching: the connection goes back to TCP, as if the layer had never been there. This serves whatever the
+// layer does not follow. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -9,37 +9,40 @@
 
 namespace exs::sockets {
 
-// Both directions go by TCP from now on, for good. What lies unread in the ring is sent by TCP if the peer runs within
-// 100 ms; else the connection is reset, with a log line.
+// Both directions go by TCP from now on, for good. The unread bytes of the ring move to TCP within 100 ms;
+// else the connection is reset, with a log line.
 void detach(int number, Why why) noexcept;
-// By any number that is open for the slot's connection.
+// Accepts any open number of the slot's connection.
 void detach_slot(int number, std::uint32_t slot, Why why) noexcept;
-// The same for what is in no hurry: what is unread is received from the ring, by this process, before TCP.
+// Without haste: this process receives the unread bytes from the ring, before TCP.
 void detach_later(int number, Why why) noexcept;
-// What is unread goes to TCP now. False: it cannot, as the peer has shut down or the kernel does not lend us its socket; nothing else
-// is done.
+// Sends the unread bytes by TCP now. False: the peer has shut down, or the kernel does not lend its socket;
+// nothing has changed.
 bool detach_now(int number, std::uint32_t slot, Why why) noexcept;
-// With the lock for receiving held: whether receives may go to TCP now.
+// Returns whether receives may use TCP now. The caller holds the lock for receiving.
 bool finish_leaving(int number, std::uint32_t slot) noexcept;
-// The same for a program that will run in place of this one, or as its child, and takes over: whether it has to.
+// Detaches for a program that replaces this one or runs as its child. True: that program must take over the
+// unread bytes.
 bool detach_with_unread(int number, std::uint32_t slot, Why why) noexcept;
-// A receive has found nothing: perhaps the peer has woken us because it leaves the ring, and takes what it has not read by TCP.
+// After a receive that found nothing: the peer may have woken us because it leaves the ring. Sends by TCP
+// what the peer has not read.
 void serve_leaver(int number, std::uint32_t slot) noexcept;
 void detach_all(Why why) noexcept;
-// What is sent from now on goes by TCP, behind what lies in the ring.
+// Later bytes go by TCP, behind the bytes in the ring.
 void detach_sending(int number, Why why) noexcept;
-// The same, before the program shuts this way down.
+// Like detach_sending(), before the program shuts its sending down.
 void end_sending(int number) noexcept;
-// The same for a peer's host that asks for it: false: the connection is busy now.
+// The peer's host asks for the end of sending. False: the connection is busy now.
 bool finish_sending_afar(std::uint32_t slot, Segment& segment, int descriptor) noexcept;
 void reset_afar(std::uint32_t slot, int descriptor, const char* cause) noexcept;
-// Before a fork: connections of two processes go by TCP.
+// Before a fork: a connection of two processes cannot keep a lane between hosts.
 void end_lanes_between_hosts() noexcept;
-// What is sent next is urgent, which is TCP's; a connection that is not in the lane yet never will be.
+// The next send is urgent, which only TCP can carry. A connection outside the lane never enters it.
 void prepare_urgent(int number, Why why) noexcept;
 // The peer sends by TCP from now on.
 void refuse_bytes(int number) noexcept;
-// Nobody has the connection any more when the kernel has closed this number: no bell is left in it, and the peer is told.
+// The kernel is about to close the last number of the connection. Takes the bells out of TCP and tells the
+// peer.
 void say_goodbye(int number, std::uint32_t slot) noexcept;
 
 }  // namespace exs::sockets

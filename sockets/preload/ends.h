@@ -1,4 +1,4 @@
-// The lane's two ends of a connection, made for one call from what the slot, the process and the call know.
+// The two ends of a connection's lane, made for one call from the slot, the segment and the wire.
 #pragma once
 
 #include "sockets/lane/receiver.h"
@@ -19,7 +19,7 @@ inline Direction& outgoing(const Slot& slot, Segment& segment) noexcept {
   return slot.is_caller ? segment.from_caller : segment.from_called;
 }
 
-// With the slot's lock for receiving held.
+// The caller holds the slot's lock for receiving.
 inline LaneReceiver receiver_of(Slot& slot, Segment& segment, Wire& wire) noexcept {
   LaneReceiver receiver(slot.receiver, incoming(slot, segment),
                         {segment.ring(slot.is_caller, slot.capacity), slot.capacity}, wire);
@@ -29,7 +29,7 @@ inline LaneReceiver receiver_of(Slot& slot, Segment& segment, Wire& wire) noexce
   }
   return receiver;
 }
-// With the slot's lock for sending held.
+// The caller holds the slot's lock for sending.
 inline LaneSender sender_of(Slot& slot, Segment& segment, Wire& wire) noexcept {
   LaneSender sender(slot.sender, outgoing(slot, segment),
                     {segment.ring(!slot.is_caller, slot.capacity), slot.capacity}, wire);

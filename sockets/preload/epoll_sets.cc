@@ -20,7 +20,7 @@ namespace exs::sockets {
 namespace {
 
 constexpr std::uint64_t kAskKernelNs = 50'000;     // while our connections have bytes
-constexpr std::uint64_t kAskKernelIdleNs = 5'000;  // while they are looked at, and have none
+constexpr std::uint64_t kAskKernelIdleNs = 5'000;  // while waits look at them and they have none
 constexpr std::uint32_t kAskKernelCalls = 8;
 constexpr std::uint32_t kIdleSleepsMax = 8;
 
@@ -31,7 +31,7 @@ std::uint32_t index_of(int number) noexcept {
   return (entry & kEpollBit) != 0 ? entry & ~kBits : kSets;
 }
 
-// A number of the registered connection: its own, unless the program has closed that and has another one.
+// Returns the registered number, or another one of the connection if the program has closed that one.
 int number_of(const Registration& registration) noexcept {
   if (slot_of(registration.number) == registration.slot) return registration.number;
   for (int number = 0; number < numbers_known(); ++number)
@@ -46,7 +46,8 @@ bool takes_bytes(const Registration& registration) noexcept {
   return raw::sys(SYS_ppoll, &entry, 1, &now, nullptr, 0) > 0 && (entry.revents & POLLOUT) != 0;
 }
 
-// What the program wants to know and the ring tells. Edges of room are the kernel's, but an edge tells of all that is so.
+// The events that the program wants and the ring has. The kernel reports edges of room; any edge includes all
+// ready events.
 std::uint32_t ready_events(Registration& registration) noexcept {
   const std::uint32_t wanted = registration.events;
   const bool edges = (wanted & EPOLLET) != 0;
@@ -63,12 +64,13 @@ std::uint32_t ready_events(Registration& registration) noexcept {
   return ready | (wanted & (EPOLLIN | EPOLLRDNORM));
 }
 
-// One that is told once has been: it waits for the program's next epoll_ctl().
+// A one-shot registration was reported: it waits for the program's next epoll_ctl().
 void note_told(Registration& registration) noexcept {
   if ((registration.events & EPOLLONESHOT) != 0) registration.events = EPOLLONESHOT;
 }
 
-// Another process that has the set may have taken the connection out. Adding it changes nothing if it is there still.
+// Another process with the set may have removed the connection. The probe changes nothing if it is still
+// there.
 bool is_in_kernels_set(int set_number, const Registration& registration) noexcept {
   epoll_event none{};
   if (raw::sys(SYS_epoll_ctl, set_number, EPOLL_CTL_ADD, registration.number, &none) != 0) return true;
@@ -76,7 +78,7 @@ bool is_in_kernels_set(int set_number, const Registration& registration) noexcep
   return false;
 }
 
-// Since when it has something to tell, as far as that is known, in nanoseconds; 0: it has nothing.
+// The time since which it has events, in nanoseconds, as far as known. 0: it has none.
 std::uint64_t ready_since(const Registration& registration) noexcept {
   const std::uint32_t wanted = registration.events;
   const bool edges = (wanted & EPOLLET) != 0;
@@ -86,7 +88,7 @@ std::uint64_t ready_since(const Registration& registration) noexcept {
   return (wanted & EPOLLOUT) != 0 && !edges && has_room(registration.slot) ? 1 : 0;
 }
 
-// As the kernel does, each is told once, and goes behind the others if it is to be told again.
+// Like the kernel, reports each connection once and puts it behind the others if it stays ready.
 int collect(Set& set, int number, epoll_event* events, int max) noexcept {
   const SetsLock lock;
   queue_ready(set, ready_since);
@@ -114,7 +116,8 @@ int collect(Set& set, int number, epoll_event* events, int max) noexcept {
   return count;
 }
 
-// A bell tells of bytes that were received before it came: the peer was about to ring it. Then the event is as if it had not been.
+// The bell belongs to bytes that were received before it came, because the peer was about to ring it. The
+// event is undone then.
 bool tells_of_bell_alone(std::uint32_t set, int set_number, epoll_event& event) noexcept {
   constexpr std::uint32_t kBytes = EPOLLIN | EPOLLRDNORM;
   if ((event.events & kBytes) == 0) return false;
@@ -134,7 +137,7 @@ bool tells_of_bell_alone(std::uint32_t set, int set_number, epoll_event& event) 
   return true;
 }
 
-// One that is told once is told now; an error that the kernel has told us, but the program not, is there still.
+// A one-shot registration was reported. Adds an error that the layer knows of and the program does not.
 void note_event(std::uint32_t set, epoll_event& event) noexcept {
   const bool is_end = (event.events & (EPOLLHUP | EPOLLERR)) == EPOLLHUP;
   each_of_event(set, event, [&](Registration& registration) {
@@ -143,7 +146,7 @@ void note_event(std::uint32_t set, epoll_event& event) noexcept {
   });
 }
 
-// What the kernel has told, as the program may see it. `max`: it alone was asked, and had so much room; else 0.
+// Adapts the kernel's events for the program. `max`: the room, if only the kernel was asked; else 0.
 int of_kernel(std::uint32_t set, int number, epoll_event* events, int count, int max) noexcept {
   if (count <= 0) {
     if (max != 0) forget_told(g_sets[set]);
@@ -169,8 +172,8 @@ bool is_time_for_kernel(Set& set, std::uint64_t every_ns) noexcept {
   return true;
 }
 
-// What the kernel tells comes first when it is asked: with as many busy connections as there is room for, nobody would hear of the
-// others. One that both tell of becomes one event.
+// The kernel's events come first: busy connections could otherwise fill all the room and hide the others. Two
+// events of one connection become one.
 int look(std::uint32_t set, int number, epoll_event* events, int max, std::uint64_t ask_kernel_ns,
          const KernelWait& kernel) noexcept {
   const bool asks =
@@ -215,7 +218,7 @@ void share_with_strangers(Set& set) noexcept {
   set.has_strangers.store(true);
 }
 
-// Before a sleep: whether it has had no bytes for some, so that none are likely to come soon.
+// Before a sleep: the connection has had no bytes for some sleeps, so none are likely soon.
 bool has_cooled(Registration& registration) noexcept {
   const std::uint64_t received = bytes_received(registration.slot);
   registration.idle = received == registration.received ? registration.idle + 1 : 0;
@@ -223,7 +226,7 @@ bool has_cooled(Registration& registration) noexcept {
   return registration.idle > kIdleSleepsMax;
 }
 
-// Their peers ring from now on. False: one has bytes.
+// Makes the peers ring from now on. False: a connection has bytes.
 bool arm_hot_ones(Set& set) noexcept {
   const SetsLock lock;
   bool all = true;
@@ -240,7 +243,8 @@ bool arm_hot_ones(Set& set) noexcept {
   return all;
 }
 
-// The set has slept. One was rung for, and the others are likely to get bytes, too: of these nobody needs to ring.
+// After a sleep: one connection got a bell, and the others are likely to get bytes, too. No peer needs to
+// ring for them.
 void look_at_hot_ones(Set& set) noexcept {
   const SetsLock lock;
   for (std::uint32_t at = set.hot.load(); at != 0;) {
@@ -320,7 +324,8 @@ bool set_has_bytes(int number) noexcept {
   return false;
 }
 
-// A child of vfork changes the parent's set, too, so this is not a matter of whose numbers they are: programs call it often.
+// Serves a child of vfork, too, because it changes the parent's set. Ownership of numbers is not checked,
+// since programs call this often.
 void note_registration(int set_number, int operation, int number, const epoll_event* event) noexcept {
   if (is_retired()) return;
   if ((entry_of(number) & kEpollBit) != 0 && operation == EPOLL_CTL_ADD) return share_epoll_set(number);
@@ -334,7 +339,7 @@ void note_registration(int set_number, int operation, int number, const epoll_ev
     return;
   }
   if (index == 0 && set != kSets) index = add_registration(slot, set, number, event->data);
-  // Woken once, or one waiter of many: that is the kernel's to decide.
+  // Only the kernel can wake once, or one waiter of many.
   if (index == 0 || (event->events & (EPOLLONESHOT | EPOLLEXCLUSIVE)) != 0)
     slot_at(slot).needs_bells.store(true);
   if ((event->events & EPOLLET) != 0) want_each_bell(number, slot);

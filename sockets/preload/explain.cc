@@ -10,7 +10,7 @@
 namespace exs::sockets {
 namespace {
 
-// What is said of why, where there is something to say.
+// The cause, where there is one to report.
 struct Cause {
   char text[256] = {};
 

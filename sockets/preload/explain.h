@@ -1,11 +1,11 @@
-// What became of a connection, in words. Thread: any.
+// Reports what became of a connection. Thread: any.
 #pragma once
 
 #include <cstdint>
 
 namespace exs::sockets {
 
-// One line when a connection ends, if EXS_EXPLAIN=1 asks for it.
+// Writes one line when a connection ends, if EXS_EXPLAIN=1.
 void explain_end(std::uint32_t slot) noexcept;
 
 }  // namespace exs::sockets

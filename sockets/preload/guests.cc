@@ -40,13 +40,13 @@ int passed_by(msghdr& message) noexcept {
   return -1;
 }
 
-// Messages are taken that have no descriptor, or a memory file, as an offer that nobody has taken has: no other one is closed. True
-// also of what has no end.
+// Takes the messages without a descriptor, and those with a memory file, such as an unused offer. Closes no
+// other descriptor. True also if the messages do not end.
 bool holds_descriptors(int socket) noexcept {
-  constexpr int kMessagesMax = 1024;  // more than a queue of the kernel's takes
+  constexpr int kMessagesMax = 1024;  // more than the kernel's queue holds
   const int on = 1;
-  raw::sys(SYS_shutdown, socket, SHUT_RD);  // nothing comes any more
-  // Each message then has credentials, and the end has none.
+  raw::sys(SYS_shutdown, socket, SHUT_RD);  // no further message arrives
+  // Each message then has credentials; the end of the messages has none.
   if (raw::sys(SYS_setsockopt, socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) return true;
   for (int i = 0; i < kMessagesMax; ++i) {
     char byte;
@@ -56,7 +56,7 @@ bool holds_descriptors(int socket) noexcept {
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     message.msg_control = room;
-    message.msg_controllen = CMSG_SPACE(sizeof(ucred)) + CMSG_LEN(sizeof(int));  // of one descriptor
+    message.msg_controllen = CMSG_SPACE(sizeof(ucred)) + CMSG_LEN(sizeof(int));  // one descriptor
     const long count = raw::sys(SYS_recvmsg, socket, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (count < 0) return count != -EAGAIN && count != -EINVAL && count != -ENOTCONN && count != -ECONNRESET;
     if (message.msg_controllen == 0) return false;

@@ -28,7 +28,7 @@ void close_at_exec(int descriptor, bool closes) noexcept {
   raw::sys(SYS_fcntl, descriptor, F_SETFD, closes ? FD_CLOEXEC : 0);
 }
 
-// Takes the variable out of the environment; its value.
+// Removes the variable from the environment and returns its value.
 const char* take_variable() noexcept {
   const std::size_t length = sizeof kVariable - 1;
   for (char** word = environ; word != nullptr && *word != nullptr; ++word) {
@@ -41,7 +41,6 @@ const char* take_variable() noexcept {
   return nullptr;
 }
 
-// Whether the slot is among those of the list.
 bool is_listed(const char* list, std::uint32_t slot) noexcept {
   while (*list != '\0') {
     char* end = nullptr;
@@ -52,7 +51,7 @@ bool is_listed(const char* list, std::uint32_t slot) noexcept {
   return false;
 }
 
-// A child of vfork may have closed the number, and have the connection by another one.
+// A child of vfork may have closed the number and kept a duplicate.
 int open_number(int number) noexcept {
   const int alias = alias_of(number);
   return alias >= 0 && raw::sys(SYS_fcntl, number, F_GETFD, 0) < 0 ? alias : number;
@@ -69,7 +68,7 @@ Handover::Handover(bool is_ours, bool (*kept)(int number)) noexcept {
     if (descriptor_ < 0 || slots_ == kSlotsMax) {
       detach_slot(open_number(number), slot, Why::kPinnedExec);
     } else if (detach_with_unread(open_number(number), slot, Why::kPinnedExec) ||
-               slot_at(slot).receiver.error != 0) {  // which TCP tells nobody any more
+               slot_at(slot).receiver.error != 0) {  // TCP does not report this error again
       add(slot);
     }
   }
@@ -86,7 +85,7 @@ void Handover::failed() noexcept {
   for (std::size_t i = 0; i < slots_; ++i) slot_at(list_[i]).processes.fetch_sub(1);
 }
 
-// The next program has it, even if this one ends before that has begun.
+// Counts the next program now, because this one may end before that begins.
 void Handover::add(std::uint32_t slot) noexcept {
   note_relatives();
   for (std::size_t i = 0; i < slots_; ++i)
@@ -133,7 +132,7 @@ void take_over() noexcept {
     }
   });
   each_number_in("/proc/self/fd", adopt_epoll_set);
-  // What did not come along has one process less.
+  // A slot without an inherited connection loses one process.
   for (const char* at = list; *at != '\0';) {
     char* end = nullptr;
     const auto slot = static_cast<std::uint32_t>(std::strtoul(at, &end, 10));

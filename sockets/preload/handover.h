@@ -1,8 +1,9 @@
-// Connections that a program inherits from the one before it while bytes of theirs lie outside of TCP: the library in the next
-// program takes over the family's memory, and receives the rest.
+// Hands connections with bytes outside TCP to the next program of this process. The library in that program
+// takes over the family's memory and receives the rest from there.
 //
-// The next program finds EXS_SOCKETS_FAMILY=DESCRIPTOR:SLOT,SLOT,... in its environment, before it runs, and takes it out. Which
-// of its numbers mean these connections it learns from the kernel (fstat), so nothing is said of duplicates.
+// The next program finds EXS_SOCKETS_FAMILY=DESCRIPTOR:SLOT,SLOT,... in its environment and removes it before
+// main(). It learns from the kernel (fstat) which of its numbers belong to these connections, so duplicates
+// need no mention.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +11,12 @@
 
 namespace exs::sockets {
 
-// Around the call that runs the next program. Thread: any.
+// Encloses the call that runs the next program. Thread: any.
 class Handover {
  public:
-  // `is_ours`: the next program will take over. `kept` says which numbers it inherits.
+  // `is_ours`: the next program will take over. `kept` tells whether it inherits a number.
   Handover(bool is_ours, bool (*kept)(int number)) noexcept;
-  // The next program does not come to be, if failed() was called.
+  // Undoes the preparations. After failed() the next program does not exist.
   ~Handover();
   Handover(const Handover&) = delete;
   Handover& operator=(const Handover&) = delete;
@@ -35,11 +36,11 @@ class Handover {
   char word_[32 + kSlotsMax * 6];
 };
 
-// An environment with a word more, in `room` of environment_words() pointers.
+// Builds an environment with one more word, in `room` of environment_words() pointers.
 std::size_t environment_words(char* const* environment) noexcept;
 char* const* with_word(char* const* environment, const char* word, char** room) noexcept;
 
-// At the start of a program: takes over what the one before it handed over.
+// At a program's start: takes over what the previous program handed over.
 void take_over() noexcept;
 
 }  // namespace exs::sockets

@@ -15,10 +15,10 @@ namespace {
 
 constexpr rlim_t kRoom = 256;
 
-// Between a question about the limit and its change back a program may have changed it; ours do so one at a time.
+// The program may change the limit while it is raised. The layer's own changes exclude one another.
 std::atomic<bool> is_raised{false};
 
-// Runs what needs some numbers above the limit; a negative errno: the process may not have them.
+// Runs `use` with a higher limit. Negative errno: the process may not raise it.
 template <typename Use>
 long with_higher_limit(const rlimit& limit, const Use& use) noexcept {
   if (is_raised.exchange(true)) return -EAGAIN;

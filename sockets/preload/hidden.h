@@ -1,18 +1,19 @@
-// Descriptors of the layer's own, which the program does not know to be open. Thread: any.
+// The layer's own descriptors, which the program must not notice. Thread: any.
 #pragma once
 
 #include <cstddef>
 
 namespace exs::sockets {
 
-// Moves it out of the way of the numbers that programs expect, and marks it; its number from now on. That is above RLIMIT_NOFILE where
-// the process may raise that, so that the program gets as many as without us.
+// Moves the descriptor away from the numbers that programs expect, marks it, and returns its new number. That
+// number is above RLIMIT_NOFILE where the process may raise the limit. The program then loses no numbers to
+// the layer.
 int hide(int descriptor) noexcept;
-// False: the program has few numbers, and would miss those that we keep.
+// False: the program has few numbers and would miss those that the layer takes.
 bool may_hide() noexcept;
 void close_hidden(int descriptor) noexcept;
 
-// A memfd may have that size: where RLIMIT_FSIZE says no, making it would raise a signal.
+// The process may have a memfd of that size. Beyond RLIMIT_FSIZE the kernel would raise a signal.
 bool may_make_file(std::size_t bytes) noexcept;
 
 }  // namespace exs::sockets

@@ -1,4 +1,4 @@
-// Numbers by which the kernel tells sockets and their network namespaces from others. Thread: any.
+// Numbers that identify sockets and network namespaces to the kernel. Thread: any.
 #pragma once
 
 #include <sys/socket.h>
@@ -10,19 +10,19 @@
 
 namespace exs::sockets {
 
-// 0: there is no such descriptor.
+// 0: no such descriptor.
 inline std::uint64_t inode_of(int descriptor) noexcept {
   struct stat about {};
   return raw::sys(SYS_fstat, descriptor, &about) == 0 ? about.st_ino : 0;
 }
-// 0: the kernel tells none.
+// 0: the kernel has no number for it.
 inline std::uint64_t namespace_of(int descriptor) noexcept {
   std::uint64_t cookie = 0;
   socklen_t length = sizeof cookie;
   const long result = raw::sys(SYS_getsockopt, descriptor, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &length);
   return result == 0 ? cookie : 0;
 }
-// Whether they are in one network namespace, as far as the kernel tells.
+// The two are in one network namespace, as far as the kernel tells.
 inline bool have_one_namespace(int one, int other) noexcept {
   return namespace_of(one) == namespace_of(other);
 }

@@ -13,7 +13,7 @@
 namespace exs::sockets {
 namespace {
 
-// A line of a file in /proc/self/fdinfo: "tfd:        4 events:       19 data:                4  pos:0 ...".
+// Parses a line of /proc/self/fdinfo: "tfd:        4 events:       19 data:                4  pos:0 ...".
 void adopt_line(int set, const char* line, bool& is_noted) noexcept {
   int number = -1;
   unsigned events = 0;

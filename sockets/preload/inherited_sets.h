@@ -1,9 +1,10 @@
-// Epoll sets that a program has from the one that ran here before, or that made it. Thread: the first of the program.
+// Epoll sets inherited from the process's previous program, or from its parent. Thread: the program's first.
 #pragma once
 
 namespace exs::sockets {
 
-// What the kernel tells of it: of bytes that were looked at before there is no bell, so the layer has to know who waits for them.
+// Reads the set's registrations from the kernel. Bytes that were looked at have no bell, so the layer has to
+// know the waiters.
 void adopt_epoll_set(int number) noexcept;
 
 }  // namespace exs::sockets

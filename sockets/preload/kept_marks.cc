@@ -10,7 +10,7 @@ namespace exs::sockets {
 namespace {
 
 constexpr unsigned kMarks = 8;
-std::atomic<int> marks[kMarks];  // and one more; 0: none
+std::atomic<int> marks[kMarks];  // the descriptor plus one; 0: empty
 std::atomic<unsigned> next{0};
 
 bool has_name(int mark, const sockaddr* name, socklen_t length) noexcept {

@@ -1,14 +1,15 @@
-// Announcements of listening sockets that are closed. A server that accepts one connection and closes its listening socket, as for
-// the data of FTP, is asked for after that; so the last few stay. Thread: any.
+// Announcements of closed listening sockets. Some servers accept one connection and close the listening
+// socket at once, as FTP does for data. Callers look for the announcement after that, so the last few stay.
+// Thread: any.
 #pragma once
 
 #include <sys/socket.h>
 
 namespace exs::sockets {
 
-// Takes the announcement's socket over.
+// Takes ownership of the announcement's socket.
 void keep_mark(int mark) noexcept;
-// One with this name, which is the caller's again; -1: there is none.
+// Returns the mark with this name to the caller's ownership. -1: there is none.
 int take_mark(const sockaddr* name, socklen_t length) noexcept;
 
 }  // namespace exs::sockets

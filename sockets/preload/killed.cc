@@ -13,7 +13,7 @@
 namespace exs::sockets {
 namespace {
 
-// A byte for a connection that nobody has is answered by a reset.
+// The kernel answers a byte for a closed connection with a reset.
 void provoke_reset(int number) noexcept {
   const char byte = 0;
   if (raw::sys(SYS_sendto, number, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL, nullptr, 0) != 1) return;
@@ -31,7 +31,7 @@ bool reset_by_dead_peer(int number, Slot& slot, Segment& segment) noexcept {
   if (incoming(slot, segment).ended.load() != 0) return false;
   Direction& words = outgoing(slot, segment);
   if (words.written.load() == words.consumed.load() || !has_ended(number) || is_reset(number)) return false;
-  incoming(slot, segment).ended.store(1);  // told once
+  incoming(slot, segment).ended.store(1);  // the error is reported once
   provoke_reset(number);
   return true;
 }

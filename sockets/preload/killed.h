@@ -1,5 +1,5 @@
-// A peer that was killed with bytes unread in the ring: TCP knows of none, and so sent an end where it resets a connection with
-// unread bytes. Thread: any.
+// A peer that was killed with bytes unread in the ring. TCP does not know of these bytes, so it sends an end
+// where unread bytes demand a reset. Thread: any.
 #pragma once
 
 #include "sockets/preload/segment.h"
@@ -7,10 +7,10 @@
 
 namespace exs::sockets {
 
-// The peer sends no more. Whether it left bytes unread; then the connection is reset from now on, and the program is to be told
-// ECONNRESET once, which is up to the caller.
+// The peer sends no more. True: it left bytes unread, and the connection is reset from now on. The caller
+// must report ECONNRESET to the program once.
 bool reset_by_dead_peer(int number, Slot& slot, Segment& segment) noexcept;
-// The same, and the next call tells the program.
+// Like reset_by_dead_peer(), but the program's next call reports the error.
 bool note_dead_peer(int number, Slot& slot, Segment& segment) noexcept;
 
 }  // namespace exs::sockets

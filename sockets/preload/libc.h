@@ -1,4 +1,4 @@
-// The functions of the C library that stand behind ours. Thread: any.
+// The C library's functions behind ours. Thread: any.
 #pragma once
 
 #include <poll.h>
@@ -96,17 +96,18 @@ struct Libc {
 
 extern Libc g_libc;
 extern bool g_libc_known;
-// Looks all of them up: by the constructor, or before it when another library's constructor calls one.
+// Looks up all of them: in the constructor, or earlier if another library's constructor calls one.
 void find_libc() noexcept;
 
-// Of functions that are called seldom.
+// For functions that are rarely called.
 void* find_symbol(const char* name) noexcept;
 template <typename Function>
 Function find_function(const char* name) noexcept {
   return reinterpret_cast<Function>(find_symbol(name));
 }
 
-// Of a library that the program has loaded; null: it has not. Never ours (symbols/loading.cc).
+// Searches a library that the program has loaded. Null: it is not loaded. Never returns our function
+// (symbols/loading.cc).
 void* find_by_handle(void* handle, const char* name) noexcept;
 void* find_in_library(const char* library, const char* name) noexcept;
 

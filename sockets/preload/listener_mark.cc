@@ -17,7 +17,7 @@
 namespace exs::sockets {
 namespace {
 
-// In the abstract space.
+// An abstract name.
 struct Name {
   sockaddr_un address{};
   socklen_t length = 0;
@@ -46,7 +46,7 @@ int announce_listener(int number) noexcept {
     return kept;
   const int mark = unix_socket(SOCK_DGRAM);
   if (mark < 0) return -1;
-  raw::sys(SYS_shutdown, mark, SHUT_RDWR);  // nobody can leave anything in it
+  raw::sys(SYS_shutdown, mark, SHUT_RDWR);  // no process can send to it
   if (have_one_namespace(mark, number) && raw::sys(SYS_bind, mark, &name.address, name.length) == 0)
     return hide(mark);
   raw::sys(SYS_close, mark);

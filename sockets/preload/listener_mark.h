@@ -1,5 +1,5 @@
-// The mark by which a listening socket tells callers of this host that its process is preloaded: a name in the abstract space of Unix
-// sockets, made of its port. Thread: any.
+// The mark of a listening socket in a preloaded process: an abstract Unix socket named by the port. Callers
+// on this host look for it. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace exs::sockets {
 
-// A negative number: another does so already, or it cannot.
+// Negative: another socket has the mark already, or it cannot be made.
 int announce_listener(int number) noexcept;
-// kNone: who listens at the port is preloaded. `number` is a connection to it.
+// kNone: a preloaded process listens at the port. `number` is a connection to it.
 Why why_not_announced(std::uint16_t port, int number) noexcept;
-// A Unix socket of a meeting; a negative number: refused.
+// Makes a Unix socket for a meeting. Negative: the kernel refuses.
 int unix_socket(int type) noexcept;
 
 }  // namespace exs::sockets

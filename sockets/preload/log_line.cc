@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::size_t kLineMax = 512;
 
-// A SIGPIPE that a write of ours makes is taken before the program's handler, or its end, sees it. One that was there before stays.
+// Takes a SIGPIPE of our own write before it reaches the program. A signal that was pending before stays
+// pending.
 class HeldPipeSignal {
  public:
   HeldPipeSignal() noexcept {
@@ -40,13 +41,13 @@ class HeldPipeSignal {
   HeldPipeSignal& operator=(const HeldPipeSignal&) = delete;
 
  private:
-  using Set = std::uint64_t;  // the kernel's
+  using Set = std::uint64_t;  // the kernel's signal set
   static constexpr Set kPipe = Set{1} << (SIGPIPE - 1);
   Set pending_ = 0;
   Set before_ = 0;
 };
 
-// Standard error as the program has it: a server that was started for a connection may have that there, and its peer wants no lines.
+// A server that was started for one connection may have it as standard error. Its peer wants no lines.
 bool is_connection() noexcept {
   int family = 0;
   socklen_t bytes = sizeof family;
@@ -59,7 +60,7 @@ void write_at_once(const char* line, std::size_t length) noexcept {
   const timespec at_once{};
   if (raw::sys(SYS_ppoll, &room, 1, &at_once, nullptr, 0) != 1 || (room.revents & POLLOUT) == 0) return;
   const HeldPipeSignal held;
-  // Another process may take the room meanwhile. A file that does not know the flag never waits.
+  // Another process may fill the room meanwhile. A file without support for the flag never blocks.
   const iovec all{const_cast<char*>(line), length};
   const long written = raw::sys(SYS_pwritev2, STDERR_FILENO, &all, 1, -1, -1, RWF_NOWAIT);
   if (written >= 0 || written == -EPIPE) return;
@@ -81,7 +82,7 @@ void say(const char* format, va_list arguments) noexcept {
   write_at_once(line, length);
 }
 
-// The lines of one format.
+// The recent lines of one format.
 struct Window {
   std::atomic<const char*> format;
   std::atomic<std::uint64_t> begun_ns;
@@ -101,7 +102,7 @@ Window& window_of(const char* format) noexcept {
   return windows[kFormats - 1];
 }
 
-// Two threads at the turn of a window may write a line more.
+// Two threads at the start of a window may write one line too many.
 bool may_say(Window& window, std::uint32_t& left_out) noexcept {
   constexpr std::uint64_t kWindowNs = 10'000'000'000;
   constexpr std::uint32_t kLines = 8;

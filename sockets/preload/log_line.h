@@ -1,13 +1,14 @@
-// What the layer says on the standard error of a program that did not ask for it: lines that neither stop the program nor end it, and
-// not many of one kind, as a peer may give cause again and again.
+// Lines on the standard error of a program that did not ask for them. They neither block nor end the program.
+// Lines of one kind are few, because a peer may cause them again and again.
 #pragma once
 
 namespace exs::sockets {
 
-// "exs-sockets: ...". Of each format eight lines in ten seconds; the next one tells how many were left out. What standard error does not
-// take at once is lost. Thread: any; also in a handler of a signal.
+// Writes "exs-sockets: ..." for at most eight lines of each format in ten seconds. The next line reports the
+// number that was left out. A line that standard error does not take at once is lost. Thread: any; also in a
+// signal handler.
 void log_line(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
-// Without that limit: what the user has asked for.
+// Has no such limit: the user asked for the line.
 void tell_line(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 
 }  // namespace exs::sockets

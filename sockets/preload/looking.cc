@@ -68,7 +68,7 @@ bool is_looking(std::uint32_t index) noexcept {
 void want_each_bell(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   slot.wants_each_bell.store(true);
-  if (!slot.receives_in_lane.load()) return;  // get_ready() looks after it
+  if (!slot.receives_in_lane.load()) return;  // get_ready() arms it
   const SlotLock lock(slot.receiving);
   if (!lock.held() || slot_of(number) != index || slot.carried.load()) return;
   Segment* const segment = place_of(index).segment.load();
@@ -80,9 +80,9 @@ void want_each_bell(int number, std::uint32_t index) noexcept {
 bool has_bytes(std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   Segment* const segment = incoming_segment(index);
-  // What is before them in TCP makes it readable when it comes.
+  // Bytes of TCP precede those in the ring, and make TCP readable when they come.
   if (segment == nullptr || !slot.receiver.looks || slot.receiver.tcp_left > 0) return false;
-  // In this order: what is written later is never less.
+  // `consumed` before `written`: the later value is never the smaller one.
   const std::uint64_t consumed = __atomic_load_n(&slot.receiver.consumed, __ATOMIC_ACQUIRE);
   if (incoming(slot, *segment).written.load() == consumed)
     return was_told_of_bytes(slot) && !slot.leaving && slot.receives_in_lane.load();
@@ -111,7 +111,7 @@ bool is_readable(int number, std::uint32_t index) noexcept {
   const SlotLock lock(slot.receiving);
   Segment* const segment = lock.held() && slot_of(number) == index ? incoming_segment(index) : nullptr;
   if (segment == nullptr || !slot.receives_in_lane.load()) return true;
-  if (slot.leaving) {  // which takes the bells
+  if (slot.leaving) {  // finish_leaving() takes the bells
     finish_leaving(number, index);
     pollfd entry{number, POLLIN, 0};
     const timespec now{};

@@ -1,4 +1,4 @@
-// Whether whoever waits for a connection looks into its ring himself, so that the peer need not ring. Thread: any.
+// Looking: a waiter looks into the ring of a connection himself, so the peer need not ring. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -9,35 +9,36 @@
 
 namespace exs::sockets {
 
-// What a thread may spend on looking before it sleeps; 0: nothing.
+// The time that a thread may look before it sleeps; 0: none.
 std::uint32_t looking_ns(Patience& patience, const Settings& settings) noexcept;
-// Whether that is something. Who sleeps at once says so with patience.skip().
+// looking_ns() would not be 0. A thread that sleeps at once calls patience.skip().
 bool will_look(const Patience& patience, const Settings& settings) noexcept;
 
-// Everybody who waits for the connection comes through the layer, and nobody sleeps now.
+// The layer sees every waiter for the connection, and no thread sleeps now.
 bool may_look(const Slot& slot, std::uint32_t index) noexcept;
-// From now on the peer rings no bell. False: it does.
+// The peer rings no bells from now on. False: it still does.
 bool start_looking(int number, std::uint32_t slot) noexcept;
-// False: there are bytes in the ring, and no sleep is needed. Whoever sleeps has counted himself among the sleepers before.
+// False: the ring has bytes, so no sleep is needed. A thread that wants to sleep must already count among the
+// sleepers.
 bool stop_looking(int number, std::uint32_t slot) noexcept;
 bool is_looking(std::uint32_t slot) noexcept;
-// Somebody waits for edges: what the peer puts into the ring rings a bell while others lie there, too.
+// A waiter is edge-triggered. Each put of the peer then rings a bell, also while the ring has bytes.
 void want_each_bell(int number, std::uint32_t slot) noexcept;
-// Bytes are in the ring of a connection that is looked at. A peer that takes back what whoever waits has been told is found out
-// by the next receive.
+// The ring of a looked-at connection has bytes. If the peer takes reported bytes back, the next receive
+// detects that.
 bool has_bytes(std::uint32_t slot) noexcept;
-// TCP is readable, as the kernel says: not for bells alone, which are taken then.
+// TCP is readable for more than bells, as the kernel reports. Takes the bells if not.
 bool is_readable(int number, std::uint32_t slot) noexcept;
-// TCP has a bell, as it seems, and nothing else is there.
+// TCP seems to have a bell and nothing else.
 bool has_bell_alone(std::uint32_t slot) noexcept;
-// With the lock for receiving held, of a receive that found none.
+// For a receive that found no bytes. The caller holds the lock for receiving.
 bool was_told_of_bytes(const Slot& slot) noexcept;
-// The open ring takes at least a byte.
+// The open ring has room for at least a byte.
 bool has_room(std::uint32_t slot) noexcept;
-// Bytes put into the ring by the peer, ever, and taken from there.
+// Bytes that the peer ever put into the ring, and that were ever taken.
 std::uint64_t bytes_written(std::uint32_t slot) noexcept;
 std::uint64_t bytes_received(std::uint32_t slot) noexcept;
-// When the peer put the first of the bytes there that are unread, as it says; 0: that is not known.
+// The time at which the peer put the first unread byte there, as it says; 0: unknown.
 std::uint64_t filled_ns(std::uint32_t slot) noexcept;
 
 }  // namespace exs::sockets

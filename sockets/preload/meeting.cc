@@ -32,7 +32,8 @@ namespace exs::sockets {
 namespace {
 
 constexpr std::uint32_t kCallsMax = 64;
-// A caller may not be scheduled while many calls are made; one on another host has to load a library first, and to ask an agent.
+// The caller may not be scheduled during many calls of this end. A caller on another host must first load a
+// library and ask an agent.
 constexpr std::uint64_t kLateEveryNs = 8'000'000;
 constexpr std::uint64_t kFarNsMax = 10'000'000'000;
 
@@ -43,8 +44,8 @@ between::CardName card_name(const Point& caller, const Point& called) noexcept {
 void close_raw(int descriptor) noexcept {
   if (descriptor >= 0) raw::sys(SYS_close, descriptor);
 }
-// Another user's process must be of the user whose socket the peer's end is: it could have taken the name of a connection that
-// is not its own.
+// A process of another user must be the user of the peer's socket. Otherwise it may have taken the name of a
+// foreign connection.
 bool is_user_of_peer(int number, uid_t user) noexcept {
   Point own{};
   Point peer{};
@@ -63,7 +64,7 @@ bool peer_is_allowed(int guest, int number, Slot& slot) noexcept {
   return !slot.is_foreign || is_user_of_peer(number, credentials.uid);
 }
 
-// Of root, who gets no offer then, as a program of its may not be allowed to share memory with us.
+// The guest is a process of root, which may not be allowed to share memory with us. An agent gets no offer.
 bool may_be_agent(int guest, const Slot& slot) noexcept {
   ucred credentials{};
   socklen_t length = sizeof credentials;
@@ -71,8 +72,8 @@ bool may_be_agent(int guest, const Slot& slot) noexcept {
          credentials.uid == 0 && wants_other_hosts(settings_of(slot));
 }
 
-// Inside the host as much as TCP holds, since a program may send all that before it receives; it takes memory only where the reader
-// falls behind. Between hosts it is locked memory.
+// Inside the host a ring holds what TCP holds, because a program may send that much before it receives. The
+// memory is used only where the reader falls behind. Between hosts it is locked memory.
 std::size_t ring_bytes_for(int guest, const Slot& slot) noexcept {
   constexpr std::size_t kHere = std::size_t{4} << 20;
   constexpr std::size_t kSmall = std::size_t{256} << 10;
@@ -81,7 +82,7 @@ std::size_t ring_bytes_for(int guest, const Slot& slot) noexcept {
   return may_be_agent(guest, slot) || is_space_limited() ? kSmall : kHere;
 }
 
-// Receives go through the lane from now on, unless somebody is in the kernel who would take bells for bytes.
+// Receives go through the lane from now on, unless a thread in the kernel could take bells for bytes.
 void get_ready(int number, Slot& slot, Segment& segment) noexcept {
   if (slot.receives_in_lane.load()) return;
   const SlotLock lock(slot.receiving);
@@ -98,7 +99,8 @@ void get_ready(int number, Slot& slot, Segment& segment) noexcept {
   if (between::Link* const link = place_of(index_of(slot)).link.load()) between::wake(*link);
 }
 
-// For who asks: nobody has the port's name, and no socket the peer's end, where a packet filter has redirected the connection.
+// The exact cause, for users who ask: a packet filter has redirected the connection. No process announces the
+// port then, and no socket has the mirrored names.
 Why why_in_full(Why why, int number, const Point& own, const Point& peer) noexcept {
   const bool has_peer = look_at_far_socket(number, own, peer).is != FarSocket::Is::kNone;
   return why == Why::kPeerNotPreloaded && !has_peer ? Why::kRedirected : why;
@@ -133,7 +135,7 @@ void leave_card(int number, std::uint32_t index, Slot& slot) noexcept {
 bool has_expired(const Slot& slot) noexcept {
   return now_ns() - slot.since_ns.load() > kNanosecondsMax;
 }
-// Who makes many calls looks for the peer in the first of them, and then now and then.
+// A connection with many calls looks for its peer in the first ones, and then now and then.
 bool is_due(Slot& slot) noexcept {
   constexpr std::uint64_t kEveryNs = 4'000'000;
   if (slot.calls.load() <= kCallsMax) return true;
@@ -143,7 +145,7 @@ bool is_due(Slot& slot) noexcept {
   return true;
 }
 
-// The called end has come, with a segment. kNone: it is joined.
+// The called end has come with a segment. kNone: this end has joined.
 Why take_offer(int guest, int number, Slot& slot, Segment*& segment, std::size_t& capacity) noexcept {
   if (!peer_is_allowed(guest, number, slot)) return Why::kOtherUser;
   if (!is_established(number)) return Why::kEnded;
@@ -171,7 +173,7 @@ void join(int number, std::uint32_t index, Slot& slot) noexcept {
   if (slot.processes.load() != 1) return give_card_up(index, slot, Why::kShared);
   if (is_disproved(slot)) return give_card_up(index, slot, Why::kRedirected);
   if (!is_due(slot)) return;
-  const int card = place_of(index).socket - 1;  // none after an exec that failed
+  const int card = place_of(index).socket - 1;  // -1 after an exec that failed
   const int guest =
       static_cast<int>(raw::sys(SYS_accept4, card, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (guest < 0) {
@@ -181,7 +183,7 @@ void join(int number, std::uint32_t index, Slot& slot) noexcept {
   Segment* segment = nullptr;
   std::size_t capacity = 0;
   const Why why = take_offer(guest, number, slot, segment, capacity);
-  close_guest(guest);  // after it: a peer that sees this before we have joined takes the offer back
+  close_guest(guest);  // only now, because a peer whose guest closes before the join takes its offer back
   if (why != Why::kNone) return give_card_up(index, slot, why);
   end_meeting(index);
   fit_tcp_options(slot, number);
@@ -189,7 +191,8 @@ void join(int number, std::uint32_t index, Slot& slot) noexcept {
   enter_lane(number, index, slot, *segment, capacity, Stage::kLane);
 }
 
-// Whoever waits at the card of this connection is its caller, and may share memory with us, or an agent of this host. kNone: so it is.
+// Checks the owner of the card: the connection's caller, who may share memory with us, or an agent of this
+// host. kNone: so it is.
 Why why_no_offer(int guest, bool may_share, int number, Slot& slot, const Point& own,
                  const Point& peer) noexcept {
   if (!have_one_namespace(guest, number)) return Why::kOtherNetns;
@@ -201,7 +204,7 @@ Why why_no_offer(int guest, bool may_share, int number, Slot& slot, const Point&
 void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   Point own{};
   Point peer{};
-  // A process that has it, too, may let it go.
+  // Another process that has the connection may close it.
   slot.why.store(slot.processes.load() == 1 ? Why::kNone : Why::kShared);
   if (slot.processes.load() != 1 || !may_have_guests() || !point_of(SYS_getsockname, number, own) ||
       !point_of(SYS_getpeername, number, peer))
@@ -241,7 +244,7 @@ void offer(int number, std::uint32_t index, Slot& slot) noexcept {
   enter_lane(number, index, slot, *segment, capacity, Stage::kOffered);
 }
 
-// Of who is at the other end of a meeting's socket.
+// News from the other end of a meeting's socket.
 enum class News { kNone, kMessage, kEnd };
 News news_of(int guest) noexcept {
   char byte;
@@ -273,7 +276,7 @@ void await_join(int number, std::uint32_t index, Slot& slot) noexcept {
   slot.stage.store(Stage::kLane);
 }
 
-// Looks up which rule counts. False: the connection has no peer yet.
+// Looks up the rule that counts. False: the connection has no peer yet.
 bool find_rule(int number, Slot& slot) noexcept {
   if (rules().count == 0 || slot.rule.load() != 0) return true;
   Point own{};
@@ -287,7 +290,7 @@ bool find_rule(int number, Slot& slot) noexcept {
   return true;
 }
 
-// Of a connection with many calls: whether a card is here by now, now and then.
+// For a connection with many calls: looks for a card now and then.
 void offer_late(int number, std::uint32_t index, Slot& slot) noexcept {
   const std::uint64_t now = now_ns();
   if (slot.since_ns.load() == 0) slot.since_ns.store(now);
@@ -309,7 +312,7 @@ void count_call(int number, std::uint32_t index, Slot& slot) noexcept {
     if (calls >= first || many_bytes) leave_card(number, index, slot);
     return;
   }
-  // The first time, and at each power of two from then on.
+  // At the first time, and at each later power of two.
   const bool tries =
       calls == first || (calls > first && (calls & (calls - 1)) == 0) || (first == 1 && calls < kCallsMax);
   if (tries || (many_bytes && calls < kCallsMax)) offer(number, index, slot);
@@ -326,7 +329,7 @@ std::uint64_t now_ns() noexcept {
 }
 
 void give_up(Slot& slot, Why why) noexcept {
-  slot.why.store(why == Why::kEnded ? Why::kNone : why);  // it was short-lived
+  slot.why.store(why == Why::kEnded ? Why::kNone : why);  // the connection was short-lived
   slot.stage.store(Stage::kPlain);
 }
 
@@ -357,7 +360,7 @@ void meet(int number, std::uint32_t index) noexcept {
       if (Segment* const segment = place_of(index).segment.load()) get_ready(number, slot, *segment);
     return;
   }
-  // One thread at a time; the others go on as they are.
+  // One thread takes the step; others go on without it.
   if (slot.is_meeting.exchange(true)) return;
   switch (slot.stage.load()) {
     case Stage::kNoted: count_call(number, index, slot); break;
@@ -370,7 +373,7 @@ void meet(int number, std::uint32_t index) noexcept {
 
 void end_meeting(std::uint32_t index) noexcept {
   Place& place = place_of(index);
-  if (is_vfork_child()) return;  // the socket is the parent's to close
+  if (is_vfork_child()) return;  // the parent closes the socket
   if (place.segment.load() == nullptr)
     if (between::Link* const link = place.link.exchange(nullptr)) between::release(*link, 0);
   if (place.socket == 0) return;

@@ -1,14 +1,17 @@
-// How the two ends of a connection find one another, if both are preloaded: by names in the abstract space of Unix sockets, which
-// are made of the connection's addresses. Thread: any.
+// The meeting: two preloaded ends of a connection find one another by abstract Unix sockets. Their names are
+// made of the connection's addresses. Thread: any.
 //
 // Design notes
-// 1. A caller whose peer listens here, under a name that says so, leaves its card: a listening socket named by its
-//    connection. The called end finds it, and offers a segment. The caller takes it in one of its next calls, and joins.
-// 2. Names are hints. Both ends must be of users that allow each other, and have their TCP connection established in the network
-//    namespace of the Unix socket, and what each sends by TCP must arrive at the other one (arrivals.h).
-// 3. No descriptor of the TCP connection is ever passed: one under way keeps the connection open after a kill.
-// 4. No call waits for the other end, and whoever is not answered within five seconds gives up; of more than 64 calls only some
-//    look for the answer.
+// 1. A caller whose peer listens here, under the mark of listener_mark.h, leaves its card: a listening socket
+//    named by its connection. The called end finds the card and offers a segment. The caller takes the offer
+//    in one of its next calls, and joins.
+// 2. Names are hints. The users of both ends must allow each other. Each end's TCP connection must be
+//    established, in the network namespace of the Unix socket. Bytes that an end sends by TCP must arrive at
+//    the other end (arrivals.h).
+// 3. The TCP connection's descriptor is never passed. A descriptor in transit would keep the connection open
+//    after a kill.
+// 4. No call waits for the other end. An end without an answer gives up after five seconds. After 64 calls
+//    only some calls look for the answer.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +20,10 @@
 
 namespace exs::sockets {
 
-// A step of the meeting, if there is one to take: each call of the program on a connection that is not in the lane begins with it.
+// Takes the next step of the meeting, if there is one. Each call of the program on a connection outside the
+// lane begins with this.
 void meet(int number, std::uint32_t slot) noexcept;
-// The socket of the meeting, if there is one, is closed.
+// Closes the socket of the meeting, if there is one.
 void end_meeting(std::uint32_t slot) noexcept;
 
 }  // namespace exs::sockets

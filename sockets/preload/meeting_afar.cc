@@ -25,7 +25,7 @@ bool is_late(const Slot& slot) noexcept {
   return now_ns() - slot.since_ns.load() > kNanosecondsMax;
 }
 
-// The card was that of an agent, who says where the caller is.
+// The card belongs to an agent, which tells where the caller is.
 bool receive_invitation(std::uint32_t index, between::Invitation& invitation) noexcept {
   const int guest = place_of(index).socket - 1;
   const long count =
@@ -61,7 +61,7 @@ void call_other_host(int number, std::uint32_t index, Slot& slot, const Point& o
   slot.stage.store(Stage::kCalling);
 }
 
-// The called end has come by a stream.
+// The called end has connected its stream.
 void join_afar(int number, std::uint32_t index, Slot& slot, between::Link& link) noexcept {
   const between::State state = link.state.load();
   if (state == between::State::kMet && slot.processes.load() == 1 && is_established(number)) {
@@ -72,7 +72,7 @@ void join_afar(int number, std::uint32_t index, Slot& slot, between::Link& link)
       slot.was_between = true;
       fit_tcp_options(slot, number);
       link.segment = segment;
-      incoming(slot, *segment).ended.store(1);  // TCP has no say in it (killed.h)
+      incoming(slot, *segment).ended.store(1);  // the stream alone tells of the peer's end (killed.h)
       enter_lane(number, index, slot, *segment, link.capacity, Stage::kLane);
       return between::join(link);
     }
@@ -102,7 +102,7 @@ bool answer_invitation(int number, std::uint32_t index, Slot& slot, Segment* seg
   }
   incoming(slot, *segment).ended.store(1);
   place_of(index).link.store(link);
-  slot.peer = 0;  // that was the agent
+  slot.peer = 0;  // it was the agent
   slot.is_foreign = false;
   slot.since_ns.store(now_ns());
   return true;
@@ -117,7 +117,7 @@ void await_stream(int number, std::uint32_t index, Slot& slot, between::Link& li
     return;
   }
   if (state != between::State::kOver && !is_late(slot)) return;
-  // Whoever has come to know that the peer runs has bytes of it.
+  // Once the link runs, it may have bytes of the peer, so the lane stays.
   if (!between::end_both(link, 0) || link.state.load() == between::State::kRuns) return;
   const between::Fault fault = link.fault.load();
   take_offer_back(index, slot, place_of(index).segment.load());

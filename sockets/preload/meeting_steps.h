@@ -1,4 +1,5 @@
-// Steps of the meeting that are the same whether the peer is on this host or on another. Thread: the one that meets (Slot::is_meeting).
+// Steps of the meeting that serve peers on this host and on others. Thread: the one that meets
+// (Slot::is_meeting).
 #pragma once
 
 #include <cstdint>
@@ -11,25 +12,25 @@
 
 namespace exs::sockets {
 
-// Nanoseconds, to a few milliseconds.
+// Nanoseconds, accurate to a few milliseconds.
 std::uint64_t now_ns() noexcept;
-// Stage kPlain, for this cause.
+// Enters stage kPlain, for this cause.
 void give_up(Slot& slot, Why why) noexcept;
 void enter_lane(int number, std::uint32_t index, Slot& slot, Segment& segment, std::size_t capacity,
                 Stage stage) noexcept;
-// Nobody is met: the lane is as if it had never been.
+// The meeting fails: the lane is removed without a trace.
 void take_offer_back(std::uint32_t index, Slot& slot, Segment* segment) noexcept;
-// The ends do not meet any more when this has passed.
+// The time limit of a meeting.
 inline constexpr std::uint64_t kNanosecondsMax = 5'000'000'000;
 
 // --- meeting_afar.cc: with a peer on another host ---
 between::Place16 far_place(const Point& point) noexcept;
 bool wants_other_hosts(const Settings& settings) noexcept;
-// The caller asks.
+// The caller asks the other host.
 void call_other_host(int number, std::uint32_t index, Slot& slot, const Point& own,
                      const Point& peer) noexcept;
 void join_afar(int number, std::uint32_t index, Slot& slot, between::Link& link) noexcept;
-// The called end has left its offer at what may be an agent's card. True: that was one.
+// This end's offer may lie at an agent's card. True: it did.
 bool answer_invitation(int number, std::uint32_t index, Slot& slot, Segment* segment) noexcept;
 void await_stream(int number, std::uint32_t index, Slot& slot, between::Link& link) noexcept;
 

@@ -1,4 +1,4 @@
-// The numbers that a process has open, by a folder of /proc. Thread: any.
+// The open numbers of a process, from a folder of /proc. Thread: any.
 #pragma once
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 namespace exs::sockets {
 
-// use(number) for each.
+// Calls use(number) for each of them.
 template <typename Use>
 void each_number_in(const char* path, const Use& use) noexcept {
   const auto folder =
@@ -21,7 +21,7 @@ void each_number_in(const char* path, const Use& use) noexcept {
        folder >= 0 && (bytes = raw::sys(SYS_getdents64, folder, buffer, sizeof buffer)) > 0;) {
     for (long at = 0; at < bytes;) {
       std::uint16_t length = 0;
-      std::memcpy(&length, buffer + at + 16, sizeof length);  // of linux_dirent64
+      std::memcpy(&length, buffer + at + 16, sizeof length);  // d_reclen of linux_dirent64
       const char* const name = buffer + at + 19;
       if (name[0] >= '0' && name[0] <= '9') use(std::atoi(name));
       at += length;

@@ -23,7 +23,7 @@
 namespace exs::sockets {
 namespace {
 
-// Takes the entry away; the slot of which the process has no number any more, or 0.
+// Removes the entry. Returns the slot if this was its last number in the process, else 0.
 std::uint32_t remove(int number) noexcept {
   const std::uint32_t entry = take_entry(number);
   forget_alias(number);
@@ -31,7 +31,7 @@ std::uint32_t remove(int number) noexcept {
   return --place_of(entry).numbers == 0 ? entry : 0;
 }
 
-// The process has nothing of the slot any more.
+// The process gives up its share of the slot.
 void release(std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   Place& place = place_of(index);
@@ -64,7 +64,7 @@ void note_connection(int number, bool is_caller) noexcept {
   Slot& slot = slot_at(index);
   slot.is_caller = is_caller;
   slot.inode = inode_of(number);
-  if (number <= STDERR_FILENO) {  // which stdio reads and writes below our names
+  if (number <= STDERR_FILENO) {  // stdio reads and writes it below our names
     slot.why.store(Why::kStandardStream);
     slot.stage.store(Stage::kPlain);
   }
@@ -83,7 +83,7 @@ void note_listener(int number) noexcept {
 void forget_number(int number) noexcept {
   const std::uint32_t entry = entry_of(number);
   if (entry == 0 || (entry & kHiddenBit) != 0 || is_vfork_child()) return;
-  // Nothing may be done to the number: it is another's by now.
+  // The number already belongs to something else and must not be touched.
   if ((entry & kEpollBit) != 0) return forget_epoll_set(number);
   if ((entry & kListenerBit) != 0) {
     take_entry(number);
@@ -105,13 +105,13 @@ void note_duplicate(int number, int original) noexcept {
   if (!is_known(number)) return;
   const std::uint32_t entry = entry_of(original);
   if (is_vfork_child()) {
-    detach_sending(original, Why::kPinnedExec);  // what it writes to the duplicate we do not see
+    detach_sending(original, Why::kPinnedExec);  // the layer does not see writes to the duplicate
     return note_alias(original, number);
   }
   forget_number(number);
   if ((entry & kEpollBit) != 0) return share_epoll_set(original);
   if (entry == 0) return;
-  // The announcement of a listening socket ends with the number that made it.
+  // A listening socket's announcement ends with the number that made it.
   const TableLock lock;
   set_entry(number, (entry & kListenerBit) != 0 ? kListenerBit : entry);
 }
@@ -135,7 +135,7 @@ Closing::Closing(int number) noexcept {
   if (slot_ == 0) return;
   Slot& slot = slot_at(slot_);
   const bool has_lane = place_of(slot_).segment.load() != nullptr || slot.receives_in_lane.load();
-  if (has_lane && slot.inode != inode_of(number)) {  // it is another's by now
+  if (has_lane && slot.inode != inode_of(number)) {  // the number already belongs to another socket
     slot.processes.fetch_sub(1);
     return;
   }
@@ -169,7 +169,7 @@ void leave_all(bool (*kept)(int number)) noexcept {
   for (int number = 0; number < end; ++number) {
     const std::uint32_t index = slot_of(number);
     if (index == 0 || kept(number)) continue;
-    // Of several numbers for one connection the first one says goodbye for all.
+    // The first of several numbers says goodbye for all.
     Slot& slot = slot_at(index);
     if (slot.processes.load() > 1) continue;
     say_goodbye(number, index);

@@ -1,4 +1,4 @@
-// The life of a number: which connection it means from when to when. Thread: any.
+// The life of a number: from when to when it means which connection. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@ namespace exs::sockets {
 // The program has connected or accepted.
 void note_connection(int number, bool is_caller) noexcept;
 void note_listener(int number) noexcept;
-// The kernel gave out a number that we may know of old: whoever closed it was not seen.
+// The kernel has given out a known number: its close was not seen.
 void forget_number(int number) noexcept;
 // `number` is a duplicate of `original`.
 void note_duplicate(int number, int original) noexcept;
-// Between begin and end the kernel closes the number. A connection that nobody has any more says goodbye to its peer first.
+// Encloses the kernel's close of the number. The last number of a connection first says goodbye to the peer.
 class Closing {
  public:
   explicit Closing(int number) noexcept;
@@ -22,27 +22,27 @@ class Closing {
 
  private:
   std::uint32_t slot_ = 0;
-  int mark_ = -1;  // of a listener
+  int mark_ = -1;  // a listener's mark
 };
 
-// All that the process has, whose numbers stay open.
+// Forgets all numbers of the process, which stay open.
 void forget_all() noexcept;
-// The program before this one had a connection that this number means; its processes count this one already.
+// The process's previous program had this connection; Slot::processes already counts this process.
 void adopt_connection(int number, std::uint32_t slot) noexcept;
 
-// The process ends, or becomes another program: what it has of each connection is given up. `kept` says of a number whether
-// the program after this one has it (handover.h).
+// The process ends, or becomes another program, and gives up its connections. `kept` tells whether the next
+// program has a number (handover.h).
 void leave_all(bool (*kept)(int number)) noexcept;
-// The same, of a process that ends: once.
+// Like leave_all(), for a process that ends. Works once.
 void leave_for_good() noexcept;
-// The process goes on all the same.
+// Undoes leave_all(): the process goes on.
 void return_to_all() noexcept;
 
-// Around a fork.
+// Encloses a fork.
 void before_fork() noexcept;
 void after_fork_in_parent() noexcept;
 void after_fork_in_child() noexcept;
-// There is no child.
+// The fork failed.
 void undo_fork() noexcept;
 
 }  // namespace exs::sockets

@@ -42,12 +42,12 @@ Why send_offer(int to, int memfd) noexcept {
 }
 
 Why receive_offer(int from, int& memfd) noexcept {
-  // The peer connects and sends in one call of its program.
+  // The peer connects and sends in one call of its program, so this wait is short.
   constexpr long kPatienceNs = 10'000'000;
   pollfd ready{from, POLLIN, 0};
   timespec limit{0, kPatienceNs};
   raw::sys(SYS_ppoll, &ready, 1, &limit, nullptr, 0);
-  raw::sys(SYS_shutdown, from, SHUT_RD);  // what comes now is received, or never
+  raw::sys(SYS_shutdown, from, SHUT_RD);  // nothing can arrive between the receive and the close
   Offer offer{};
   iovec part{&offer, sizeof offer};
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
@@ -55,7 +55,7 @@ Why receive_offer(int from, int& memfd) noexcept {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = room;
-  message.msg_controllen = CMSG_LEN(sizeof(int));  // with the padding, a second descriptor would fit
+  message.msg_controllen = CMSG_LEN(sizeof(int));  // with padding there would be room for two descriptors
   const long count = raw::sys(SYS_recvmsg, from, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   memfd = -1;
   const cmsghdr* const control = count < 0 ? nullptr : CMSG_FIRSTHDR(&message);

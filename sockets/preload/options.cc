@@ -16,7 +16,7 @@
 namespace exs::sockets {
 namespace {
 
-// What the kernel does the same with and without a lane beside the connection.
+// Options that work alike with a lane and without.
 bool is_of_kernel(int level, int name) noexcept {
   if (level == SOL_SOCKET) {
     switch (name) {
@@ -109,7 +109,7 @@ bool before_option(int number, std::uint32_t index, int level, int name, const v
       return false;
     }
     if (level == SOL_SOCKET && name == SO_RCVLOWAT && has_number) slot.low_water = 0;
-    // What comes next is the kernel's alone.
+    // TCP alone can serve the connection from now on.
     if (level == IPPROTO_TCP && (name == TCP_ULP || name == TCP_REPAIR)) detach(number, Why::kOption);
     return true;
   }
@@ -136,7 +136,7 @@ void after_option(int number, std::uint32_t index, int level, int name, const vo
                   socklen_t length) noexcept {
   Slot& slot = slot_at(index);
   int wanted = 0;
-  // One byte is what wakes a reader without the option, too.
+  // One byte wakes a reader without the option, too.
   const bool changes_nothing =
       level == SOL_SOCKET && name == SO_RCVLOWAT && number_of(value, length, wanted) && wanted <= 1;
   if (!is_of_kernel(level, name) && !changes_nothing) detach_later(number, Why::kOption);

@@ -1,4 +1,5 @@
-// Options of a connection: what the program has set and what the lane needs are two things. Thread: any.
+// Socket options of a connection. The program's values may differ from those that the lane needs. Thread:
+// any.
 #pragma once
 
 #include <sys/socket.h>
@@ -7,9 +8,9 @@
 
 namespace exs::sockets {
 
-// Makes of TCP's value what the program has set.
+// Replaces TCP's value by the program's.
 void correct_option(std::uint32_t slot, int level, int name, void* value, socklen_t length) noexcept;
-// False: it is remembered, and must not be set now.
+// False: the value is remembered and must not be set now.
 bool before_option(int number, std::uint32_t slot, int level, int name, const void* value,
                    socklen_t length) noexcept;
 void after_option(int number, std::uint32_t slot, int level, int name, const void* value,

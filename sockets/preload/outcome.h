@@ -1,4 +1,4 @@
-// What a call of the program returns, with errno set as that does. Thread: the call's.
+// The result of a program's call, with errno set accordingly. Thread: the call's.
 #pragma once
 
 #include <sys/types.h>
@@ -14,9 +14,9 @@ inline ssize_t fail(int error) noexcept {
   errno = error;
   return -1;
 }
-// Of one that moved `total` bytes before this result.
+// `total`: bytes that the call moved before `result`.
 inline ssize_t outcome(Slot& slot, std::size_t total, long result) noexcept {
-  // TCP tells an error once, and this call cannot.
+  // TCP reports an error once. This call returns bytes, so the next one must report it.
   if (total > 0 && result < 0 && result != -EAGAIN && result != -EINTR && result != -EFAULT)
     slot.receiver.error = static_cast<int>(-result);
   if (total > 0) return static_cast<ssize_t>(total);

@@ -1,4 +1,4 @@
-// The pieces of memory that a call of the program names, and how far it has come. Thread: the call's.
+// The memory parts of a program's call, and the progress through them. Thread: the call's.
 #pragma once
 
 #include <sys/uio.h>
@@ -23,7 +23,7 @@ class Parts {
 
   [[nodiscard]] std::size_t left() const noexcept { return left_; }
 
-  // Copies the next `count` bytes of the program's memory, and goes on behind them.
+  // Copies the next `count` bytes of the program's memory and advances.
   void copy_to(void* to, std::size_t count) noexcept {
     auto* place = static_cast<std::byte*>(to);
     each(count, [&](std::byte* memory, std::size_t bytes) {
@@ -38,7 +38,7 @@ class Parts {
       place += bytes;
     });
   }
-  // Some of the memory is not there: what was copied counts for nothing.
+  // Some of the memory is not there, so the copy does not count.
   [[nodiscard]] bool failed() const noexcept { return failed_; }
   void advance(std::size_t count) noexcept {
     each(count, [](std::byte*, std::size_t) {});
@@ -50,7 +50,7 @@ class Parts {
     std::size_t count = 0;
     std::size_t bytes = 0;
   };
-  // The next bytes, at most `limit` and what kWindowParts hold, for a call of the kernel.
+  // The next parts for a call of the kernel: at most `limit` bytes and kWindowParts parts.
   [[nodiscard]] Window window(std::size_t limit) const noexcept {
     Window window;
     limit = std::min(limit, left_);

@@ -1,13 +1,13 @@
-// Descriptors that go from process to process in messages of Unix sockets. Thread: any.
+// Descriptors in messages of Unix sockets. Thread: any.
 #pragma once
 
 #include <sys/socket.h>
 
 namespace exs::sockets {
 
-// Of a message about to be sent: whoever gets a connection does not know of its lane.
+// Detaches the connections in a message about to be sent, because the receiver knows nothing of their lanes.
 void detach_passed_numbers(const msghdr& message) noexcept;
-// Of a message that came: its numbers are new.
+// Forgets the numbers in a received message, which are new.
 void forget_passed_numbers(const msghdr& message) noexcept;
 
 }  // namespace exs::sockets

@@ -1,5 +1,5 @@
-// How long it is worth while to look for bytes before a sleep: as long as a sleep and its wake-up cost at most, less where
-// looking was in vain. Thread: the owner's; a race makes it a little wrong, and no more.
+// The time worth spending on looking before a sleep: at most the cost of a sleep and its wake-up, less after
+// looks in vain. Thread: the owner's; a race makes the value slightly wrong.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ struct Patience {
   static constexpr std::uint32_t kLeastNs = 2'000;
   static constexpr std::uint32_t kRetryAfter = 64;
 
-  // All zero at first, so that tables of it cost a start nothing.
+  // All zero at first, so that tables of it cost nothing at a start.
   std::int32_t beyond_first_ns = 0;
   std::uint32_t skipped = 0;
 
-  // What to spend now; 0: nothing.
+  // The time to spend now; 0: none.
   std::uint32_t allowance() noexcept {
     if (const std::uint32_t now = ns(); now >= kLeastNs) return now;
     if (++skipped < kRetryAfter) return 0;
@@ -24,7 +24,7 @@ struct Patience {
     set(kFirstNs);
     return kFirstNs;
   }
-  // Whether the next allowance is more than nothing.
+  // The next allowance will not be 0.
   [[nodiscard]] bool allows() const noexcept { return ns() >= kLeastNs || skipped + 1 >= kRetryAfter; }
   [[nodiscard]] bool is_gone() const noexcept { return ns() < kLeastNs; }
   void skip() noexcept { ++skipped; }

@@ -36,7 +36,7 @@ void put_address(const Point& point, __be32 (&words)[4]) noexcept {
   }
 }
 
-// Whose names are the mirrored ones.
+// Asks for the socket with the mirrored names.
 Question question_about(const Point& own, const Point& peer) noexcept {
   Question question{};
   question.header.nlmsg_len = sizeof question;
@@ -55,7 +55,7 @@ Question question_about(const Point& own, const Point& peer) noexcept {
   return question;
 }
 
-// The bytes of the answer; 0: none.
+// Returns the bytes of the answer; 0: no answer.
 std::size_t ask(int number, const Question& question, void* answer) noexcept {
   const long kernel = raw::sys(SYS_socket, AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
   if (kernel < 0) return 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kNumbersMax = 4096;
 
-// Two ends of one connection, if both are in one network namespace, as the meeting has made sure.
+// Mirrored names identify two ends of one connection here: the meeting ensured a single network namespace.
 bool are_mirrored(int one, int other) noexcept {
   Point own{};
   Point peer{};
@@ -39,7 +39,7 @@ bool PeersSocket::borrow(int process, int peers_number, int number) noexcept {
 PeersSocket::PeersSocket(int number, const Slot& slot) noexcept {
   const auto process = slot.peer <= 0 ? -1 : static_cast<int>(raw::sys(SYS_pidfd_open, slot.peer, 0));
   if (process < 0) return;
-  if (!borrow(process, slot.peers_number, number)) {  // it may have another number by now
+  if (!borrow(process, slot.peers_number, number)) {  // the peer may have another number for it now
     int left = kNumbersMax;
     char folder[32];
     std::snprintf(folder, sizeof folder, "/proc/%d/fd", slot.peer);

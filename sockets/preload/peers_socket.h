@@ -1,6 +1,7 @@
-// The peer's own descriptor of a connection, if it is the same user's: the kernel lends it to who may look into its process. With
-// it we send what the peer, which may compute for hours, has put into the ring. Held for moments: while it is open, the peer's end
-// of the connection does not close. Thread: holder of the connection's lock for receiving.
+// The peer's own descriptor of a connection, if the same user owns it. The kernel lends it to a process that
+// may look into the peer. With it we send what the peer has put into the ring, because the peer may compute
+// for hours. It is held briefly: the peer's end of the connection cannot close meanwhile. Thread: holder of
+// the connection's lock for receiving.
 #pragma once
 
 #include "sockets/preload/slot.h"
@@ -14,7 +15,7 @@ class PeersSocket {
   PeersSocket(const PeersSocket&) = delete;
   PeersSocket& operator=(const PeersSocket&) = delete;
 
-  // -1: the kernel does not lend it, or the process that met has none any more.
+  // -1: the kernel does not lend it, or the process that met no longer has it.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
 
  private:

@@ -1,5 +1,5 @@
-// The kernel's calls without the C library: a negative errno in place of errno, and no cancellation point, so that they may be
-// made under a lock. Thread: any; also in a signal handler.
+// System calls without the C library. They return a negative errno instead of setting errno, and are no
+// cancellation points, so a caller may hold a lock. Thread: any; also in a signal handler.
 #pragma once
 
 #include <sys/syscall.h>

@@ -17,19 +17,20 @@
 namespace exs::sockets {
 namespace {
 
-// Where a copy of this thread goes on when it fails, as __builtin_setjmp() notes it, and what it touches.
+// The place at which this thread's copy continues if it fails, for __builtin_setjmp(), and the memory that
+// the copy touches.
 struct Copy {
   void* place[5];
   std::uintptr_t from;
   std::uintptr_t to;
   std::size_t bytes;
-  bool anywhere = false;  // it follows pointers
+  bool anywhere = false;  // the step follows pointers
 };
 thread_local Copy* volatile copying = nullptr;
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS};
 
-// Whether both of them come to our handler in this thread.
+// Both signals reach our handler in this thread.
 enum class Faults : std::uint8_t { kUnknown, kCaught, kBlocked };
 thread_local Faults faults = Faults::kUnknown;
 
@@ -38,7 +39,7 @@ bool has_one(const sigset_t& set) noexcept {
     if (sigismember(&set, signal) == 1) return true;
   return false;
 }
-// The thread may have inherited a mask that blocks them.
+// The thread may have inherited a mask that blocks the signals.
 [[gnu::noinline]] bool find_mask() noexcept {
   sigset_t mask{};
   raw::sys(SYS_rt_sigprocmask, SIG_BLOCK, nullptr, &mask, sizeof(std::uint64_t));
@@ -49,7 +50,7 @@ bool are_caught() noexcept {
   return __builtin_expect(faults == Faults::kCaught, 1) != 0 || (faults == Faults::kUnknown && find_mask());
 }
 struct Watched {
-  std::atomic<bool> is_ours;  // our handler is there
+  std::atomic<bool> is_ours;  // our handler is installed
   struct sigaction programs;
 };
 Watched watched[std::size(kSignals)];
@@ -61,7 +62,7 @@ Watched* watched_of(int signal) noexcept {
 }
 
 bool touches(const Copy& copy, const siginfo_t& info) noexcept {
-  if (info.si_code <= 0) return false;  // somebody has sent it
+  if (info.si_code <= 0) return false;  // a process sent the signal
   if (copy.anywhere) return true;
   constexpr std::uintptr_t kOvershoot = 64;  // of a copy's widest step
   const auto at = reinterpret_cast<std::uintptr_t>(info.si_addr);
@@ -71,7 +72,7 @@ bool touches(const Copy& copy, const siginfo_t& info) noexcept {
   return is_in(copy.from) || is_in(copy.to);
 }
 
-// The copy goes on behind its beginning, as by __builtin_longjmp().
+// Makes the copy continue at its __builtin_setjmp(), as __builtin_longjmp() would.
 void go_on_behind(const Copy& copy, ucontext_t& context) noexcept {
 #if defined(__x86_64__)
   context.uc_mcontext.gregs[REG_RBP] = reinterpret_cast<greg_t>(copy.place[0]);
@@ -84,7 +85,7 @@ void go_on_behind(const Copy& copy, ucontext_t& context) noexcept {
 #endif
 }
 
-// As if we were not there: the kernel's own action comes with the instruction that is tried again, or with the signal sent again.
+// Restores the kernel's default action. The instruction then faults again; a sent signal is sent again.
 void leave_to_kernel(int signal, const siginfo_t& info) noexcept {
   struct sigaction none {};
   none.sa_handler = SIG_DFL;
@@ -109,7 +110,7 @@ void handle(int signal, siginfo_t* info, void* context) noexcept {
   }
 }
 
-// With the program's mask and flags, its handler runs as it asked for.
+// Keeps the program's mask and flags, so that its handler runs as the program asked.
 void put_ours(int signal, Watched& of) noexcept {
   libc().sigaction(signal, nullptr, &of.programs);
   struct sigaction ours = of.programs;
@@ -123,7 +124,7 @@ void put_ours(int signal, Watched& of) noexcept {
   of.is_ours.store(libc().sigaction(signal, &ours, nullptr) == 0);
 }
 
-// A handler may end the copy at any instruction: nothing here may be needed behind it but what lies in memory.
+// The handler may end the copy at any instruction, so code behind it may use only what lies in memory.
 [[gnu::noinline]] bool run(Copy& copy, void (*step)(Copy&)) noexcept {
   if (__builtin_setjmp(copy.place) != 0) return false;
   copying = &copy;
@@ -135,7 +136,7 @@ void put_ours(int signal, Watched& of) noexcept {
 }
 
 constexpr std::uintptr_t kPage = 4096;
-// No process has memory behind it, and the processor tells no address of such a fault.
+// No process has memory beyond this, and the processor reports no address for such a fault.
 constexpr std::uintptr_t kEnd = std::uintptr_t{1} << 47;
 bool can_be(const void* memory, std::size_t bytes) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
@@ -144,11 +145,12 @@ bool can_be(const void* memory, std::size_t bytes) noexcept {
 
 std::atomic<bool> watches{false};
 
-// A process without a connection keeps its actions, so the kernel is asked: it looks at the mask before it finds that the rest makes no sense.
+// Asks the kernel, because a process without connections keeps its actions. The kernel reads the mask before
+// it rejects the other argument.
 bool kernel_reads(std::uintptr_t at) noexcept {
   constexpr int kNoSuchWay = -1;
   constexpr std::size_t kMaskBytes = 8;
-  if (at < kPage) return false;  // where no mask is given, it looks at none
+  if (at < kPage) return false;  // the kernel reads no mask at a null address
   return raw::sys(SYS_rt_sigprocmask, kNoSuchWay, at & ~(kMaskBytes - 1), nullptr, kMaskBytes) != -EFAULT;
 }
 bool kernel_reads_all(std::uintptr_t begin, std::size_t bytes) noexcept {
@@ -158,7 +160,8 @@ bool kernel_reads_all(std::uintptr_t begin, std::size_t bytes) noexcept {
   return true;
 }
 
-// By what reads and writes the memory of processes, of which this is one. Where that is forbidden the processor does it.
+// Copies by the call that reads the memory of processes, here this one. Where that call is forbidden,
+// memcpy() copies.
 bool kernel_copy(void* to, const void* from, std::size_t bytes) noexcept {
   const iovec source{const_cast<void*>(from), bytes};
   const iovec sink{to, bytes};
@@ -166,7 +169,7 @@ bool kernel_copy(void* to, const void* from, std::size_t bytes) noexcept {
   if (copied == -EPERM || copied == -ENOSYS) std::memcpy(to, from, bytes);
   return copied == -EPERM || copied == -ENOSYS || copied == static_cast<long>(bytes);
 }
-// Each page is written with what it holds.
+// Writes the first and the last byte with their own values.
 bool kernel_writes_all(void* memory, std::size_t bytes) noexcept {
   auto* const first = static_cast<char*>(memory);
   return kernel_copy(first, first, 1) && kernel_copy(first + bytes - 1, first + bytes - 1, 1);
@@ -203,7 +206,7 @@ void unwatch_copies() noexcept {
       libc().sigaction(signal, &of.programs, nullptr);
 }
 
-// As run() does, in one function: each message is copied here.
+// Repeats run() inline, because this copies each message.
 [[gnu::noinline]] bool copy_reached(void* to, const void* from, std::size_t bytes) noexcept {
   if (!can_be(to, bytes) || !can_be(from, bytes)) return false;
   if (!watches.load(std::memory_order_relaxed) || !are_caught()) return kernel_copy(to, from, bytes);
@@ -257,7 +260,7 @@ void forget_mask() noexcept {
 }
 
 void note_mask(int how, const sigset_t& set) noexcept {
-  if (is_vfork_child()) return;  // its mask is its own, and this memory its parent's
+  if (is_vfork_child()) return;  // its mask is its own, but this memory is its parent's
   if (how == SIG_SETMASK) {
     faults = has_one(set) ? Faults::kBlocked : Faults::kCaught;
   } else if (has_one(set)) {
@@ -267,7 +270,7 @@ void note_mask(int how, const sigset_t& set) noexcept {
 
 ProgramsAction::ProgramsAction(int signal) noexcept : signal_(signal) {
   Watched* const of = watched_of(signal);
-  // A child of vfork has our memory, but actions of its own.
+  // A child of vfork has our memory, but its own actions.
   if (of == nullptr || !of->is_ours.load() || is_vfork_child() || !of->is_ours.exchange(false)) {
     signal_ = 0;
     return;

@@ -31,18 +31,19 @@ namespace {
 
 constexpr std::uint64_t kMomentNs = 3'000;
 
-// The segment that receives come from, with the lock for receiving held; null: the number is another's by now, or there is none.
+// The segment that receives use. Null: the number belongs to something else now, or there is no segment. The
+// caller holds the lock for receiving.
 Segment* incoming_of(int number, std::uint32_t index) noexcept {
   return slot_of(number) == index ? incoming_segment(index) : nullptr;
 }
 
-// Where nothing is there, the kernel's own receive tells the rest: an end, an error, or that the program does not wait.
+// A blocking receive goes straight to the kernel's own receive, which then reports an end or an error.
 bool sleeps_at_once(const Slot& slot, std::uint32_t index, int flags) noexcept {
   return (flags & MSG_DONTWAIT) == 0 && !slot.receiver.looks &&
          (is_in_sets(index) || !will_look(slot.patience, settings_of(slot)));
 }
 
-// What the stream has brought comes before an end that TCP tells, which may be faster.
+// Bytes of the stream precede an end that TCP reports, though TCP may be faster.
 template <typename Once>
 long receive_from_afar(between::Link& link, long count, const Once& once) noexcept {
   constexpr int kPatienceMs = 2000;
@@ -55,7 +56,7 @@ long receive_from_afar(between::Link& link, long count, const Once& once) noexce
   return count;
 }
 
-// One look; -ENOTCONN: there is no lane any more, ask again.
+// One attempt; -ENOTCONN: the lane is gone, try again.
 long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool sleeps_next,
                  bool& becomes_hot) noexcept {
   Slot& slot = slot_at(index);
@@ -83,7 +84,7 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool 
     receiver.look_by_itself();
     becomes_hot = true;
   }
-  // Somebody whom we do not see may wait for the next bytes.
+  // A waiter that the layer does not see may wait for the next bytes.
   if (count > 0 && slot.receiver.looks && is_in_sets(index) && !sets_are_awake(index))
     receiver.stop_looking();
   if (count > 0 && slot.leaving && (flags & MSG_PEEK) == 0) finish_leaving(number, index);
@@ -96,7 +97,7 @@ long receive_now(int number, std::uint32_t index, Parts& parts, int flags, bool 
   return -ENOTCONN;
 }
 
-// Before the kernel is asked whether TCP has bytes, or an end. A peer that answers at once has done so by then.
+// Looks before the kernel is asked for bytes or an end: a peer that answers at once has done so by then.
 void look_for_a_moment(std::uint32_t index, int flags) noexcept {
   Slot& slot = slot_at(index);
   if (!slot.waits.load(std::memory_order_relaxed) || !slot.receiver.looks || (flags & MSG_DONTWAIT) != 0 ||
@@ -109,7 +110,7 @@ void look_for_a_moment(std::uint32_t index, int flags) noexcept {
   slot.looks_found.fetch_add(1, std::memory_order_relaxed);
 }
 
-// A blocking receive, before it sleeps.
+// Looks before a blocking receive sleeps.
 bool look_for_bytes(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   if (is_in_sets(index)) return false;
@@ -127,7 +128,8 @@ bool look_for_bytes(int number, std::uint32_t index) noexcept {
   return false;
 }
 
-// Sleeps in the kernel's own receive, so that signals, time limits and cancellation are the real ones. False: errno has it.
+// Sleeps in the kernel's own receive, so that signals, time limits and cancellation work as usual. False:
+// errno has the cause.
 bool sleep_for_bytes(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   slot.sleepers.fetch_add(1);
@@ -142,14 +144,15 @@ bool sleep_for_bytes(int number, std::uint32_t index) noexcept {
   slot.sleeps.fetch_add(1, std::memory_order_relaxed);
   if (there >= 0) return true;
   if (errno == EINTR) return false;
-  // TCP tells it once. What lies in the ring comes first.
+  // TCP reports the error once. The ring's bytes precede it.
   const int error = errno;
   const SlotLock lock(slot.receiving);
   slot.receiver.error = error;
   return true;
 }
 
-// More bytes than are there, of which TCP tells nobody who only looks at them. False: there will be none, or a signal came.
+// Waits for more bytes than are there. TCP does not notify a peek of these. False: none will come, or a
+// signal arrived.
 bool wait_for_more(int number, const Slot& slot, int flags) noexcept {
   constexpr std::uint8_t kReceiving = 1;
   return may_wait(number, flags) && (slot.shut.load() & kReceiving) == 0 && is_established(number) &&
@@ -164,7 +167,8 @@ ssize_t plain_receive(int number, Parts& parts, int flags) noexcept {
   return libc().recvmsg(number, &message, flags);
 }
 
-// Of a receive by TCP behind a lane, which may have met the error that TCP tells once, with bytes to tell first.
+// Returns the kept error for a receive by TCP behind a lane. TCP reported that error once, while bytes
+// preceded it.
 ssize_t with_kept_error(Slot& slot, ssize_t result, bool wants_bytes) noexcept {
   const bool is_being_reset = result < 0 && errno == ENOTCONN && was_reset(slot);
   if ((result != 0 && !is_being_reset) || !wants_bytes) return result;
@@ -173,7 +177,7 @@ ssize_t with_kept_error(Slot& slot, ssize_t result, bool wants_bytes) noexcept {
   return error != 0 ? fail(error) : 0;
 }
 
-// Bytes that nobody wants, as MSG_TRUNC asks of TCP.
+// Drops bytes, as MSG_TRUNC demands of TCP.
 ssize_t discard(int number, std::uint32_t index, std::size_t count, int flags) noexcept {
   char scratch[4096];
   std::size_t total = 0;
@@ -187,7 +191,7 @@ ssize_t discard(int number, std::uint32_t index, std::size_t count, int flags) n
   }
   return static_cast<ssize_t>(total);
 }
-// How many are there, of so many.
+// Counts the bytes that are there, up to `count`.
 ssize_t count_bytes(int number, std::uint32_t index, std::size_t count, int flags) noexcept {
   char byte;
   const iovec part{&byte, 1};
@@ -244,7 +248,7 @@ ssize_t receive(int number, std::uint32_t index, Parts parts, int flags) noexcep
   std::size_t total = 0;
   bool has_slept = false;
   for (;;) {
-    if ((flags & MSG_PEEK) != 0) parts = all;  // each look begins at the first byte
+    if ((flags & MSG_PEEK) != 0) parts = all;  // each peek begins at the first byte
     const bool sleeps = !has_slept && sleeps_at_once(slot_at(index), index, flags);
     if (total == 0) look_for_a_moment(index, flags);
     bool becomes_hot = false;

@@ -11,7 +11,8 @@ namespace {
 constexpr int kOriginalDestination =
     80;  // SO_ORIGINAL_DST and IP6T_SO_ORIGINAL_DST, whose headers do not go with <netinet/in.h>
 
-// Where the caller's first packet was to go, as the kernel's connection tracking has it. False: it tracks no such connection.
+// Asks the kernel's connection tracking for the destination of the caller's first packet. False: the
+// connection is not tracked.
 bool original_destination(int number, bool ipv4, Point& destination) noexcept {
   sockaddr_storage name{};
   socklen_t length = ipv4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);

@@ -1,5 +1,6 @@
-// What a packet filter of this network namespace makes of a connection's names (NAT), as far as the kernel tells every user: where the
-// caller's first packet was to go. It does not tell a rewritten source (arrivals.h). Thread: any.
+// What a packet filter of this network namespace does to a connection's names (NAT), as far as every user may
+// ask. The kernel tells the destination of the caller's first packet. It does not tell a rewritten source
+// (arrivals.h). Thread: any.
 #pragma once
 
 #include "sockets/preload/point.h"
@@ -7,12 +8,12 @@
 namespace exs::sockets {
 
 enum class Tracking {
-  kNone,        // no filter keeps track of the connection, so none gives it other names
-  kMayRewrite,  // one does, and may have rewritten the source
-  kRedirected,  // it goes to another address or port
+  kNone,        // no filter tracks the connection, so none renames it
+  kMayRewrite,  // a filter tracks it, and may have rewritten the source
+  kRedirected,  // its destination was another address or port
 };
 
-// `own` and `peer` are the names of the connected socket `number`, which is the caller's or the called one.
+// `own` and `peer` are the names of the connected socket `number`, the caller's or the called one.
 Tracking tracking_of(int number, const Point& own, const Point& peer, bool is_caller) noexcept;
 
 }  // namespace exs::sockets

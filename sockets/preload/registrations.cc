@@ -8,7 +8,7 @@ constinit Set g_sets[kSets] = {};
 namespace {
 
 constexpr std::uint32_t kBuckets = 65536;
-constinit std::uint32_t buckets[kBuckets] = {};  // registrations by their sets and data
+constinit std::uint32_t buckets[kBuckets] = {};  // registrations by set and data
 std::uint32_t used = 1;
 std::uint32_t first_free = 0;
 
@@ -46,7 +46,7 @@ void take_from_ready(Set& set, std::uint32_t index) noexcept {
     if (const std::uint32_t at = take_ready(set); at != index) put_ready(set, at);
 }
 
-// Two sorted lists become one; of the same time those of the first come first.
+// Merges two sorted lists. At equal times those of `a` come first.
 std::uint32_t merged(std::uint32_t a, std::uint32_t b) noexcept {
   std::uint32_t first = 0;
   std::uint32_t* end = &first;
@@ -63,7 +63,7 @@ std::uint32_t merged(std::uint32_t a, std::uint32_t b) noexcept {
 }  // namespace
 
 std::uint32_t sorted_by_time(std::uint32_t first) noexcept {
-  constexpr unsigned kLists = 17;  // of 1, 2, 4, ... registrations, of which there are 65536 at most
+  constexpr unsigned kLists = 17;  // one for each power of two up to 65536
   std::uint32_t sorted[kLists] = {};
   while (first != 0) {
     std::uint32_t one = first;

@@ -1,5 +1,5 @@
-// The table behind epoll_sets.h: which connections are in which sets of this process, with what data, and which are looked at. Thread:
-// holder of the table's lock (SetsLock), but for what is atomic.
+// The table behind epoll_sets.h: which connections are in which sets of this process, with what data, and
+// which are hot. Thread: holder of the table's lock (SetsLock), except for atomics.
 #pragma once
 
 #include <sys/epoll.h>
@@ -19,53 +19,55 @@ inline constexpr std::uint32_t kRegistrationsPerChunk = 256;
 inline constexpr std::uint32_t kTold = 16;
 
 struct Registration {
-  int number;  // that it was registered by; the connection may have lost it since, and live on by another one
+  // The number of its registration. The connection may live on under another number.
+  int number;
   std::uint32_t slot;
   std::uint32_t set;
   std::uint32_t events;
   epoll_data_t data;
-  std::uint64_t reported;  // bytes_written() when it was reported last, for edges
-  std::uint64_t received;  // bytes_received() when the set slept last
-  std::uint64_t since_ns;  // it is ready since then
-  std::uint32_t idle;      // sleeps since it had some last
+  std::uint64_t reported;  // bytes_written() at the last report, for edges
+  std::uint64_t received;  // bytes_received() at the last sleep of the set
+  std::uint64_t since_ns;  // ready since this time
+  std::uint32_t idle;      // sleeps since it last had bytes
   std::uint32_t next_of_slot;
   std::uint32_t next_of_bucket;
-  std::uint32_t next_hot;  // 0: the last
+  std::uint32_t next_hot;  // 0: this is the last one
   std::uint32_t next_ready;
   bool is_hot;
-  bool is_queued;      // among the ready ones
-  bool was_told;       // since it has been among them
-  bool is_told_again;  // by the last wait, and by one before
+  bool is_queued;      // in the set's ready list
+  bool was_told;       // reported while in the ready list
+  bool is_told_again;  // reported by the last wait and by an earlier one
   bool is_used;
 };
-extern Chunks<Registration, kRegistrations, kRegistrationsPerChunk> g_registrations;  // [0] is none
+extern Chunks<Registration, kRegistrations, kRegistrationsPerChunk> g_registrations;  // [0] is unused
 
 struct Set {
   std::atomic<bool> used;
   std::atomic<bool> shared;
-  std::atomic<bool> has_strangers;  // a process that knows nothing of our waker sleeps in it, too
+  std::atomic<bool> has_strangers;  // a process that does not know our waker may sleep in it
   std::atomic<bool> has_waker;
   std::atomic<std::uint32_t> sleepers;
-  std::atomic<std::uint32_t> hot;  // the first
-  // Those with something to tell, in the order in which they got it, or were told of last, as the kernel has them.
+  std::atomic<std::uint32_t> hot;  // the first hot one
+  // The ready list, in the kernel's order: by the time of getting ready, or of the last report.
   std::uint32_t first_ready;
   std::uint32_t last_ready;
-  std::uint32_t ready;  // how many
+  std::uint32_t ready;  // their number
   Patience patience;
-  std::uint64_t asked_ns;  // when the kernel was asked last
-  std::uint32_t calls;     // since
-  bool is_our_turn;        // the kernel has had all the room
-  // The data of what the last wait told, in its order (told_order.h); none while the kernel has told of nothing.
+  std::uint64_t asked_ns;  // time of the kernel's last turn
+  std::uint32_t calls;     // waits since then
+  bool is_our_turn;        // the kernel's events took all the room
+  // The data of the events that the last wait reported, in order (told_order.h). Empty if the kernel reported
+  // none.
   std::uint64_t told[kTold];
   std::atomic<std::uint32_t> tolds;
-  bool is_order_ours;  // the kernel may have another one
+  bool is_order_ours;  // the kernel may have another order
 };
 extern Set g_sets[kSets];
 
-// Guards registrations and lists of them. The table's lock, because numbers change with them.
+// Guards registrations and their lists. It is the table's lock because numbers change with them.
 using SetsLock = TableLock;
 
-// 0: there is no room for one.
+// 0: the table is full.
 std::uint32_t add_registration(std::uint32_t slot, std::uint32_t set, int number, epoll_data_t data) noexcept;
 std::uint32_t find_registration(std::uint32_t slot, std::uint32_t set, int number) noexcept;
 void remove_registration(std::uint32_t slot, std::uint32_t index) noexcept;
@@ -75,15 +77,16 @@ void change_data(std::uint32_t index, epoll_data_t data) noexcept;
 void heat(std::uint32_t index) noexcept;
 void cool(std::uint32_t index) noexcept;
 
-// Adds those of the hot ones of which `is_ready(registration)` tells since when, in nanoseconds (0: it is not), in that order.
+// Appends the hot ones that are newly ready, sorted by time. `is_ready(registration)` returns the time in
+// nanoseconds; 0: not ready.
 template <typename IsReady>
 void queue_ready(Set& set, const IsReady& is_ready) noexcept;
-// The first of the ready ones; 0: none.
+// Removes and returns the first ready one; 0: none.
 std::uint32_t take_ready(Set& set) noexcept;
 void put_ready(Set& set, std::uint32_t index) noexcept;
 
 std::uint32_t bucket_begin(std::uint32_t set, epoll_data_t data) noexcept;
-// The registrations that the kernel's event may be of: programs may give several the same data.
+// Visits the registrations that may belong to the kernel's event. Programs may give several the same data.
 template <typename Use>
 void each_of_event(std::uint32_t set, const epoll_event& event, const Use& use) noexcept {
   for (std::uint32_t at = bucket_begin(set, event.data); at != 0; at = g_registrations[at].next_of_bucket)
@@ -91,7 +94,7 @@ void each_of_event(std::uint32_t set, const epoll_event& event, const Use& use) 
       use(g_registrations[at]);
 }
 
-// A list of registrations by next_ready, sorted by since_ns; its first.
+// Sorts a list by since_ns, linked by next_ready. Returns the first.
 std::uint32_t sorted_by_time(std::uint32_t first) noexcept;
 
 template <typename IsReady>

@@ -12,7 +12,7 @@ namespace {
 void tell_kernel(Slot& slot, int number) noexcept {
   const sockaddr none{AF_UNSPEC, {}};
   raw::sys(SYS_connect, number, &none, sizeof none);
-  // Says that there is no connection, and ends both ways all the same, as a reset by the peer does.
+  // Fails with ENOTCONN, but ends both ways, as a peer's reset does.
   raw::sys(SYS_shutdown, number, SHUT_RDWR);
   slot.is_being_reset.store(false);
 }
@@ -20,14 +20,14 @@ void tell_kernel(Slot& slot, int number) noexcept {
 }  // namespace
 
 void reset_connection(Slot& slot, int number, const char* cause) noexcept {
-  // Before the kernel is told: a connection that this number makes next has no ring.
+  // The lane ends before the kernel resets: a connection that this number makes next has no ring.
   slot.why.store(Why::kReset);
   slot.end_seen = true;
-  slot.is_being_reset.store(true);  // before anybody finds that the lane is no more
+  slot.is_being_reset.store(true);  // before another thread can see that the lane is gone
   slot.stage.store(Stage::kPlain);
   slot.receives_in_lane.store(false);
   log_line("socket %d is reset: %s", number, cause);
-  // Else a call of the program has done it, and the number may be another's by now.
+  // If it is clear, a call of the program completed the reset, and the number may have a new meaning.
   if (slot.is_being_reset.load()) tell_kernel(slot, number);
 }
 

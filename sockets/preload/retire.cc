@@ -14,7 +14,7 @@ namespace exs::sockets {
 void retire(Why why) noexcept {
   if (is_vfork_child()) return;
   const int error = errno;
-  switch_off();  // no other thread notes a connection from now on
+  switch_off();  // no thread notes a connection from now on
   detach_all(why);
   forget_all();
   part_from_relatives([](std::uint32_t) { return false; });

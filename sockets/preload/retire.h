@@ -1,13 +1,14 @@
-// The layer leaves a process that will use its sockets past the C library, or that may soon be killed for a system call of the
-// layer's own: each connection is TCP's from now on, nothing of the layer is open any more, and a wrapper calls the C library and
-// does nothing else. Programs that this one executes are served again.
+// Retiring: the layer leaves a process for good. This serves processes that will use sockets past the C
+// library, or that the kernel may kill for a system call of the layer. Each connection goes back to TCP, the
+// layer keeps nothing open, and wrappers only call the C library. Programs that this process executes are
+// served again.
 #pragma once
 
 #include "sockets/preload/slot.h"
 
 namespace exs::sockets {
 
-// What lies unread in a ring is sent by TCP if the peer runs within 100 ms (detach.h). Thread: any.
+// The unread bytes of a ring move to TCP if the peer runs within 100 ms (detach.h). Thread: any.
 void retire(Why why) noexcept;
 
 }  // namespace exs::sockets

@@ -17,7 +17,7 @@ bool is_ours(std::uint32_t index) noexcept {
   return place_of(index).numbers > 0;
 }
 
-// The connection goes by TCP by now.
+// The connection already goes by TCP.
 bool leave_segment(std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   const SlotLock sending(slot.sending);

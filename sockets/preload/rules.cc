@@ -19,11 +19,11 @@ constexpr std::size_t kBytesMax = 64 * 1024;
 
 Policy policy;
 
-// The file's text, in memory of its own until it is parsed; the settings keep nothing of it.
+// The file's text, in its own memory until it is parsed. The settings keep no reference to it.
 class Text {
  public:
   explicit Text(const char* path) noexcept {
-    // Whatever is there, a start never waits for it.
+    // A start must not wait, whatever lies at the path.
     const long descriptor =
         raw::sys(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (descriptor < 0) {
@@ -101,7 +101,7 @@ void read_rules(const Environment& environment) noexcept {
   char exe[PATH_MAX];
   const ProgramNames program{name_at_start(), name_of_file(exe)};
   parse_policy({}, program, environment, policy, bad);
-  // What the environment has switched off no file switches on.
+  // A file cannot switch on what the environment has switched off.
   if (!policy.is_on()) return;
   const char* const given = secure_getenv("EXS_SOCKETS_CONF");
   const char* const path = given == nullptr || given[0] == '\0' ? kPath : given;

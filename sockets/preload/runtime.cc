@@ -20,7 +20,7 @@ namespace {
 
 Settings current;
 
-// Before those of symbols/, which need what it does.
+// Runs before the constructors of symbols/, which depend on it.
 __attribute__((constructor(101))) void start() noexcept {
   libc();
   remember_process();

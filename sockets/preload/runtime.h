@@ -1,4 +1,4 @@
-// What the layer is told to do in this process. Thread: any, after the constructor.
+// The layer's settings in this process. Thread: any, after the constructor.
 #pragma once
 
 #include "sockets/settings/settings.h"

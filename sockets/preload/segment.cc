@@ -20,7 +20,8 @@ namespace {
 constexpr long kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::size_t kCapacityMin = 4096;
 
-// A program that limits its address space, or locks all of its memory, wants that for itself: of the limit an eighth is ours.
+// A program with limited address space, or with locked memory, needs that for itself. The layer takes at most
+// an eighth.
 constexpr rlim_t kShare = 8;
 std::atomic<std::size_t> mapped{0};
 std::atomic<bool> all_is_locked{false};
@@ -84,7 +85,7 @@ Segment* create_segment(std::size_t capacity, std::uint8_t bell, int& descriptor
 
 Segment* map_segment(int descriptor, std::size_t& capacity) noexcept {
   struct stat about {};
-  // First, because of a file of another kind its owner decides how long a question takes.
+  // First, because the owner of another kind of file could delay the other questions.
   const long seals = raw::sys(SYS_fcntl, descriptor, F_GET_SEALS, 0);
   if (seals < 0 || (seals & kSeals) != kSeals) return nullptr;
   if (raw::sys(SYS_fstat, descriptor, &about) != 0) return nullptr;

@@ -1,5 +1,5 @@
-// What the two ends of a connection share: a memfd that can change its size no more, with the words and the ring of each
-// direction. Its bytes are the peer's to change, so nothing here is believed unchecked.
+// The memory that the two ends of a connection share: a sealed memfd of fixed size with the words and the
+// ring of each direction. The peer may change any byte, so every value is checked.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,10 @@ struct Segment {
   std::uint64_t magic;
   std::uint64_t capacity;  // of each ring
   lane::SharedWord<std::uint32_t> meeting;
-  std::uint32_t bell;     // the byte that bells are
+  std::uint32_t bell;     // the value of a bell's byte
   Direction from_called;  // from the end that accepted the connection
   Direction from_caller;
-  // Of each end's TCP socket, in the process that met: hints (peers_socket.h).
+  // Each end's number of its TCP socket, in the process that met: hints (peers_socket.h).
   lane::SharedWord<std::int32_t> number_of_called;
   lane::SharedWord<std::int32_t> number_of_caller;
 
@@ -37,16 +37,16 @@ struct Segment {
 };
 static_assert(sizeof(Segment) <= kHeaderBytes);
 
-// New, empty and offered; `descriptor` is the memfd's. Null: the kernel refused it.
+// Makes an empty segment in stage kOffered; `descriptor` is its memfd. Null: the kernel refused.
 Segment* create_segment(std::size_t capacity, std::uint8_t bell, int& descriptor) noexcept;
-// A peer's. Null: it is no such memfd.
+// Maps a peer's segment. Null: the descriptor is no valid memfd.
 Segment* map_segment(int descriptor, std::size_t& capacity) noexcept;
 void unmap_segment(Segment* segment, std::size_t capacity) noexcept;
-// Of the process: then small rings are for more connections.
+// The process's address space is limited; small rings then serve more connections.
 bool is_space_limited() noexcept;
-// Whether the program locks all memory that it gets from now on (mlockall with MCL_FUTURE).
+// The program locks all its later memory (mlockall with MCL_FUTURE).
 void note_locking(bool of_all) noexcept;
-// What this process does there from now on nobody sees: for a connection that has left it. False: there is no memory for that.
+// Replaces the segment by private memory, for a connection that has left it. False: no memory.
 bool part_from_segment(Segment& segment, std::size_t capacity) noexcept;
 
 }  // namespace exs::sockets

@@ -25,15 +25,16 @@
 namespace exs::sockets {
 namespace {
 
-// Of an overflow of the ring at a time, so that a ring that was read meanwhile is used again.
+// Overflow of the ring goes to TCP in such pieces, so that a ring that was read meanwhile is used again.
 constexpr std::size_t kTcpPiece = 8 * 1024;
 
-// The lane's segment, with one of the slot's locks held; null: the number is another's by now, or the lane is no more.
+// The lane's segment. Null: the number belongs to something else now, or the lane is gone. The caller holds
+// one of the slot's locks.
 Segment* segment_of(int number, std::uint32_t index) noexcept {
   return slot_of(number) == index ? place_of(index).segment.load() : nullptr;
 }
 
-// Around a send by TCP, with the slot's lock for sending held.
+// Begins a send by TCP. The caller holds the slot's lock for sending.
 long begin_tcp(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
   Segment* const segment = segment_of(number, index);
@@ -49,7 +50,7 @@ void end_tcp(int number, std::uint32_t index) noexcept {
   sender_of(slot, *segment, wire).end_tcp();
 }
 
-// A send of the program, with the slot's lock for sending held between its steps.
+// A send of the program. It holds the slot's lock for sending between its steps.
 class Sending {
  public:
   Sending(int number, std::uint32_t index, Parts& parts, int flags) noexcept
@@ -62,7 +63,8 @@ class Sending {
 
   ssize_t run() noexcept {
     if (!lock_.held())
-      return fail(EAGAIN);  // a handler of a signal that interrupted a send of this connection
+      // A signal handler has interrupted a send of this connection.
+      return fail(EAGAIN);
     while (parts_.left() > 0) {
       const long result = step();
       if (result <= 0) return outcome(slot_, total_, result);
@@ -71,7 +73,7 @@ class Sending {
   }
 
  private:
-  // Positive: go on; 0: that was all for now; a negative errno.
+  // Positive: continue; 0: done for now; or a negative errno.
   long step() noexcept {
     Segment* const segment = segment_of(number_, index_);
     if (segment == nullptr) return to_tcp(SSIZE_MAX);
@@ -110,7 +112,8 @@ class Sending {
     if (room == 0) {
       slot_.turns.fetch_add(1, std::memory_order_relaxed);
       if (is_new_stretch_)
-        return leave_for_good(sender, Why::kBroken);  // an honest peer leaves an empty ring
+        // An honest peer leaves an empty ring.
+        return leave_for_good(sender, Why::kBroken);
       turn(sender, Why::kRingFull);
       return 1;
     }
@@ -126,7 +129,8 @@ class Sending {
     return 1;
   }
 
-  // Bytes come into the empty ring. What a reader that fell behind has made it take of memory is given back when that is over.
+  // Bytes enter the empty ring. Memory that a slow reader made the ring use is returned once the reader has
+  // caught up.
   void begin_anew(Segment& segment, std::uint64_t now) noexcept {
     constexpr std::uint64_t kOverNs = 100'000'000;
     constexpr std::size_t kKept = std::size_t{256} << 10;
@@ -142,7 +146,7 @@ class Sending {
     slot_.ring_touched = 0;
   }
 
-  // What the ring does not take any more TCP tells, in the next step.
+  // TCP reports in the next step what the ring does not accept.
   long told(long result, LaneSender& sender) noexcept {
     if (result != -EPROTO) return result < 0 ? result : 1;
     sender.finish();
@@ -150,17 +154,19 @@ class Sending {
     return 1;
   }
 
-  // Such bytes, and those that they wait for, are the kernel's to hold together.
+  // The kernel must hold these bytes and the following ones together.
   [[nodiscard]] bool waits_for_more() const noexcept {
     return (flags_ & MSG_MORE) != 0 || slot_.holds_more.load();
   }
-  // What TCP has not delivered yet fills the small buffer, in which bells would find no room while the peer does not read.
+  // Bytes that TCP has not delivered fill the small buffer. Bells would find no room there while the peer
+  // does not read.
   [[nodiscard]] bool has_room_for_bells() const noexcept {
     constexpr int kUndelivered = 2 * 1024;
     int bytes = 0;
     return raw::sys(SYS_ioctl, number_, SIOCOUTQ, &bytes) == 0 && bytes <= kUndelivered;
   }
-  // A stretch ends at another host before a byte of TCP comes behind it. Positive, or a negative errno.
+  // The stretch must end at the other host before a byte follows it by TCP. Returns a positive number or a
+  // negative errno.
   [[nodiscard]] long await_turn() const noexcept {
     between::Link* const link = place_of(index_).link.load();
     if (link == nullptr) return 1;
@@ -168,13 +174,14 @@ class Sending {
     const int ended = between::await_turn(*link, may_wait(number_, flags_) ? -1 : kMomentMs);
     if (ended > 0) return 1;
     if (ended == 0) return -EAGAIN;
-    if (ended == -1 && !is_established(number_)) return 1;  // the kernel tells
+    if (ended == -1 && !is_established(number_)) return 1;  // the kernel reports the cause
     reset_connection(slot_, number_, "the path between the hosts broke while bytes were on it");
     return -ECONNRESET;
   }
 
-  // A peer that was killed reads no more. Where it had waited, it leaves nothing unread, and TCP answers the bell as it would
-  // the bytes; but what comes behind the bell, as the ring did not take it, would meet that answer.
+  // A killed peer reads no more. If it was waiting, it leaves no unread bytes, and TCP answers the bell as it
+  // would answer the bytes. But bytes behind the bell, for which the ring had no room, would meet that
+  // answer.
   [[nodiscard]] bool is_peer_gone(const LaneSender& sender, Segment& segment, std::uint64_t now) noexcept {
     constexpr std::uint64_t kEveryNs = 20'000;
     if (sender.peer_waits() && parts_.left() <= std::min(sender.room(), limit_of_piece())) return false;
@@ -187,7 +194,7 @@ class Sending {
     const std::uint32_t every = settings_of(slot_).turn_every;
     return every == 0 ? parts_.left() : std::min<std::size_t>(parts_.left(), every);
   }
-  // Tests have the lane change often.
+  // Tests force frequent changes of lane.
   void force_turn(LaneSender& sender) noexcept {
     const std::uint32_t every = settings_of(slot_).turn_every;
     if (every == 0 || slot_.sender.written - slot_.sender.start < every) return;
@@ -206,10 +213,10 @@ class Sending {
     return 1;
   }
 
-  // A reader that is at it makes room within moments.
+  // An active reader makes room within moments.
   [[nodiscard]] std::size_t await_room(const LaneSender& sender) const noexcept {
     if (between::Link* const link = place_of(index_).link.load()) {
-      // A turn costs a way there and back; who reads makes room sooner than that.
+      // A turn costs a round trip; an active reader makes room sooner.
       constexpr int kPatienceMs = 200;
       constexpr int kMomentMs = 5;
       between::await_room(*link, slot_.sender.written - slot_.capacity,
@@ -226,7 +233,7 @@ class Sending {
   }
   static constexpr std::uint64_t kRoomPatienceNs = 50'000;
 
-  // The kernel's own send of the next bytes, with the lock free; watched: by who wants to see them arrive.
+  // The kernel's own send of the next bytes, without the lock. `is_watched`: their arrival is checked.
   long to_tcp(std::size_t limit, bool is_watched = false) noexcept {
     if (total_ == 0)
       if (const int error = take_error(index_); error != 0) return -error;
@@ -236,7 +243,7 @@ class Sending {
     msghdr message{};
     message.msg_iov = window.parts;
     message.msg_iovlen = window.count;
-    // Bytes that were sent are told, and the signal is the next call's.
+    // The call returns the bytes already sent; the next call gets the signal.
     const int flags = flags_ | (total_ > 0 ? MSG_NOSIGNAL : 0);
     Arrival arrival = is_watched ? Arrival(number_, slot_) : Arrival();
     const ssize_t count = libc().sendmsg(number_, &message, flags);
@@ -259,7 +266,7 @@ class Sending {
   int flags_;
   SlotLock lock_;
   std::size_t total_ = 0;
-  bool is_new_stretch_ = false;  // nothing is in it yet
+  bool is_new_stretch_ = false;  // the stretch has no bytes yet
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace exs::sockets {
 namespace {
 
-// One for all sets, which children of fork share; its address is the data that its events bear.
+// One waker serves all sets; forked children share it. Its address is the data of its events.
 std::atomic<int> waker{-1};
 
 int waker_number() noexcept {

@@ -1,4 +1,4 @@
-// How long a thread looks before it sleeps. Thread: any.
+// Tools for looking before a sleep. Thread: any.
 #pragma once
 
 #include <sched.h>
@@ -24,7 +24,7 @@ inline void pause() noexcept {
 #endif
 }
 
-// Whoever looks keeps the other end from running.
+// On a single processor, looking keeps the other end from running.
 inline bool has_one_processor() noexcept {
   static const bool one = [] {
     cpu_set_t allowed;
@@ -33,13 +33,13 @@ inline bool has_one_processor() noexcept {
   return one;
 }
 
-// For what is rare, and waits for something that nobody tells. Not a cancellation point. False: a signal came.
+// For rare waits without a notification. Not a cancellation point. False: a signal arrived.
 inline bool sleep_1ms() noexcept {
   timespec moment{0, 1'000'000};
   return raw::sys(SYS_ppoll, nullptr, 0, &moment, nullptr, 0) == 0;
 }
 
-// A loop that ends after `ns`.
+// Ends a loop after `ns`.
 class SpinLimit {
  public:
   explicit SpinLimit(std::uint64_t ns) noexcept : end_(monotonic_ns() + ns) {}

@@ -31,13 +31,13 @@ constexpr char kOurName[] = "libexs_sockets.so";
 bool loads_us(Unserved unserved) noexcept {
   return unserved == Unserved::kNot || unserved == Unserved::kIoUring;
 }
-// Its dynamic linker would end it, or say that it cannot load us.
+// The program's dynamic linker would end it, or complain that it cannot load us.
 bool refuses_us(Unserved unserved) noexcept {
   return unserved == Unserved::kOtherLibc || unserved == Unserved::kOtherMachine ||
          unserved == Unserved::kSanitized;
 }
 
-// The kernel will not run it, whoever asks.
+// The kernel will not run the file for this process.
 bool cannot_run(const char* path) noexcept {
   const long result = raw::sys(SYS_faccessat2, AT_FDCWD, path, X_OK, AT_EACCESS);
   return result == -ENOENT || result == -ENOTDIR || result == -EACCES;

@@ -1,4 +1,5 @@
-// Whether the program that a process is about to run will load this library, and take over what we hand it. Thread: any.
+// Predicts whether the program that a process is about to run loads this library and takes connections over.
+// Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +8,19 @@ namespace exs::sockets {
 
 enum class Successor {
   kOurs,
-  kOther,      // or nobody can tell
-  kRefusesUs,  // its dynamic linker would end it, or complain, for us
-  kNone,  // there is no such program, so this one goes on: who looks for a program tries some that are not there
+  kOther,      // another program, or unknown
+  kRefusesUs,  // its dynamic linker would end it, or complain, because of us
+  // There is no such program, so this one goes on. Searches along a path try files that do not exist.
+  kNone,
 };
 
-// `path` is looked up from the working directory.
+// `path` is relative to the working directory.
 Successor successor_of(const char* path, char* const* environment) noexcept;
-// The same of a name without a slash, which PATH of this process finds.
+// Accepts a name without a slash, which PATH of this process finds.
 Successor successor_by_name(const char* name, char* const* environment) noexcept;
 
-// The environment of one that refuses us: in `room`, of as many pointers as it has itself, with LD_PRELOAD, if others are to be
-// loaded, in `word` of preload_bytes().
+// Builds the environment for a program that refuses us. `room` has space for as many pointers as the
+// environment. If LD_PRELOAD names other libraries, its new value goes to `word`, of preload_bytes().
 std::size_t preload_bytes(char* const* environment) noexcept;
 char* const* without_us(char* const* environment, char** room, char* word) noexcept;
 

@@ -7,7 +7,7 @@
 #include "sockets/preload/arena.h"
 #include "sockets/preload/raw.h"
 
-// Children of vfork that have our memory now; symbols/vfork.cc counts them.
+// The number of vfork children that use our memory; symbols/vfork.cc counts them.
 extern "C" {
 __attribute__((visibility("hidden"))) std::atomic<std::uint32_t> exs_sockets_vforks{0};
 }
@@ -25,7 +25,7 @@ constexpr bool kSeesVforks = true;
 constexpr bool kSeesVforks = false;
 #endif
 constexpr std::size_t kPageBytes = 4096;
-// True in a page that the kernel wipes in the child of any fork; null: there is none yet.
+// True in a page that the kernel wipes in the child of any fork. Null: no such page yet.
 std::atomic<std::atomic<bool>*> own_mark{nullptr};
 
 constexpr std::uint32_t kPlacesPerChunk = 256;
@@ -33,15 +33,15 @@ constinit Chunks<Place, kSlots, kPlacesPerChunk> places;
 std::atomic<std::uint32_t> used{0};
 constexpr long kRetired = -1;
 std::atomic<long> process{0};
-// Grows only.
+// It only grows.
 std::atomic<int> numbers_end{0};
 
-// The thread's number while it is held. A handler of a signal may find its own thread's, and goes on: what it interrupted is
-// a few stores to numbers which that call alone has.
+// The thread that holds the lock. A signal handler may find its own thread here and continues: it interrupted
+// only a few stores to numbers of that call.
 std::atomic<long> owner{0};
 std::atomic<unsigned> depth{0};
 
-// Asked for once a thread; the child of a fork begins anew.
+// Cached for each thread; the child of a fork begins anew.
 thread_local long own_number = 0;
 long thread_number() noexcept {
   if (own_number == 0) own_number = raw::sys(SYS_gettid);
@@ -51,7 +51,7 @@ long thread_number() noexcept {
 }  // namespace
 
 Place& place_of(std::uint32_t slot) noexcept {
-  static constinit Place none{};  // where the kernel has no memory, nothing is kept
+  static constinit Place none{};  // a sink for the case that the kernel has no memory
   Place* const place = places.make(slot);
   return place == nullptr ? none : *place;
 }

@@ -8,9 +8,9 @@
 namespace exs::sockets {
 namespace {
 
-constexpr int kMany = 64;  // of so many no order can be seen
+constexpr int kMany = 64;  // an order of so many events cannot be observed
 
-// Since when the event's connection has what it tells of, as far as its ring says.
+// The time since which the event's connection is ready, as far as its ring tells.
 std::uint64_t since(std::uint32_t set, const epoll_event& event) noexcept {
   std::uint64_t ns = 0;
   each_of_event(set, event, [&](const Registration& registration) {
@@ -19,14 +19,15 @@ std::uint64_t since(std::uint32_t set, const epoll_event& event) noexcept {
   return ns;
 }
 
-// Those of `told` events of the kernel's that a bell told of come where the `count` events have them by time.
+// Moves those of the kernel's `told` events that a bell caused to their place by time.
 void put_in_order_of_time(std::uint32_t set, epoll_event* events, int told, int count) noexcept {
   for (int i = told; i < count; ++i)
     for (int at = i; at > 0 && since(set, events[at - 1]) > since(set, events[at]) && at > i - told; --at)
       std::swap(events[at - 1], events[at]);
 }
 
-// Its place among those of last time. kTold: behind them, as rings alone told then, and this is one; kNew: it was not told.
+// The event's place in the last wait. kTold: only rings reported it then, so it comes behind the others.
+// kNew: it was not reported.
 constexpr std::uint32_t kNew = kTold + 1;
 std::uint32_t place_of_last_time(std::uint32_t set, const epoll_event& event) noexcept {
   const Set& all = g_sets[set];
@@ -40,7 +41,7 @@ std::uint32_t place_of_last_time(std::uint32_t set, const epoll_event& event) no
   return is_told_again ? kTold : kNew;
 }
 
-// Those of last time come first, as they were; the others stay as they are.
+// Puts the events of the last wait first, in their old order; the others keep theirs.
 void put_last_ones_first(std::uint32_t set, epoll_event* events, int count) noexcept {
   std::uint32_t places[kMany];
   for (int i = 0; i < count; ++i) {
@@ -56,7 +57,7 @@ void put_last_ones_first(std::uint32_t set, epoll_event* events, int count) noex
   }
 }
 
-// Our rings alone were asked, which the program cannot know: what the kernel told last time keeps its place.
+// The program cannot know that only our rings were asked, so events of the kernel keep their places.
 void remember_ours(std::uint32_t set, const epoll_event* events, int count) noexcept {
   Set& all = g_sets[set];
   const auto is_told_now = [&](std::uint64_t data) {
@@ -87,7 +88,7 @@ void remember_told(std::uint32_t set, epoll_event* events, int count, int max) n
   Set& all = g_sets[set];
   all.is_order_ours = all.is_order_ours && all.tolds.load() != 0;
   if (all.is_order_ours && count <= kMany) put_last_ones_first(set, events, count);
-  // Without room for all, those that were left out come before these.
+  // When the room is too small, the events that were left out come first next time.
   std::uint32_t tolds = 0;
   for (int i = 0; count < max && i < count && tolds < kTold; ++i) all.told[tolds++] = events[i].data.u64;
   all.tolds.store(tolds);
@@ -96,7 +97,7 @@ void remember_told(std::uint32_t set, epoll_event* events, int count, int max) n
 void put_in_order(std::uint32_t set, bool asked, epoll_event* events, int told, int ours, int count,
                   int max) noexcept {
   Set& all = g_sets[set];
-  // Rings alone have their own order.
+  // Events of rings alone have their own order.
   if (count == 0 || (told == 0 && all.tolds.load(std::memory_order_relaxed) == 0)) return;
   const SetsLock lock;
   if (told > 0 && ours > 0 && count <= kMany) {

@@ -1,5 +1,6 @@
-// In which order one wait tells of what the kernel has found and of what our rings have. The kernel keeps a list: who is told and still
-// has something goes to its end in that order, before those that get something meanwhile. So who was told last time comes first.
+// The order in which one wait reports events of the kernel and of our rings. The kernel keeps a list. A
+// reported connection that stays ready moves to its end, before those that get ready later. So the
+// connections of the last wait come first.
 #pragma once
 
 #include <sys/epoll.h>
@@ -10,13 +11,13 @@
 
 namespace exs::sockets {
 
-// The kernel alone was asked, and had nothing to tell. Thread: any.
+// Only the kernel was asked, and it reported nothing. Thread: any.
 void forget_told(Set& set) noexcept;
-// It told these, which are put in order. Thread: holder of the table's lock.
+// Puts the kernel's events in order and remembers them. Thread: holder of the table's lock.
 void remember_told(std::uint32_t set, epoll_event* events, int count, int max) noexcept;
 
-// `count` events, `told` of the kernel's and behind them those of `ours` that it did not tell of, too; `asked`: the kernel had the chance to tell.
-// Thread: any; it takes the table's lock, unless the kernel has nothing to do with it.
+// Orders `count` events: `told` of the kernel, then those of `ours` that the kernel did not report. `asked`:
+// the kernel could report events. Thread: any; takes the table's lock unless only rings are involved.
 void put_in_order(std::uint32_t set, bool asked, epoll_event* events, int told, int ours, int count,
                   int max) noexcept;
 

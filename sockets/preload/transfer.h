@@ -1,5 +1,5 @@
-// Sends and receives of a number that has a slot. They return what the program's call returns, and set errno as that does.
-// Thread: any.
+// Sends and receives of a number that has a slot. They return what the program's call returns, and set errno
+// likewise. Thread: any.
 #pragma once
 
 #include <sys/types.h>
@@ -12,14 +12,14 @@
 
 namespace exs::sockets {
 
-// A call that goes to the kernel as it is, if it may.
+// A call that goes to the kernel unchanged, if allowed.
 class PlainReceive {
  public:
   PlainReceive(int number, std::uint32_t slot) noexcept;
   ~PlainReceive();
   PlainReceive(const PlainReceive&) = delete;
   PlainReceive& operator=(const PlainReceive&) = delete;
-  // False: the lane decides where its bytes come from.
+  // False: the lane decides where the bytes come from.
   [[nodiscard]] bool allowed() const noexcept { return slot_ != nullptr; }
   ssize_t done(ssize_t result, bool wants_bytes = true) noexcept;
 
@@ -33,7 +33,7 @@ class PlainSend {
   PlainSend(const PlainSend&) = delete;
   PlainSend& operator=(const PlainSend&) = delete;
   [[nodiscard]] bool allowed() const noexcept { return slot_ != nullptr; }
-  // `flags` are those of the call.
+  // `flags` are the call's.
   ssize_t done(ssize_t result, int flags) noexcept;
 
  private:
@@ -41,7 +41,7 @@ class PlainSend {
   Arrival arrival_;
 };
 
-// A send inside the kernel that the lane does not carry: what lies in the ring comes before it.
+// A send inside the kernel that the lane does not carry. The ring's bytes precede it.
 class KernelSend {
  public:
   KernelSend(int number, std::uint32_t slot) noexcept;
@@ -59,10 +59,10 @@ class KernelSend {
 // A call with these flags may sleep.
 bool may_wait(int number, int flags) noexcept;
 ssize_t receive(int number, std::uint32_t slot, Parts parts, int flags) noexcept;
-// An error of the connection that a call met which still had bytes to return; 0: none. The next call tells it.
+// Takes the error that a call met while it still had bytes to return; 0: none. The next call reports it.
 int take_error(std::uint32_t slot) noexcept;
 ssize_t send(int number, std::uint32_t slot, Parts parts, int flags) noexcept;
-// What ioctl(FIONREAD) tells.
+// The value of ioctl(FIONREAD).
 int unread_bytes(int number, std::uint32_t slot) noexcept;
 std::size_t bytes_in_ring(int number, std::uint32_t slot) noexcept;
 

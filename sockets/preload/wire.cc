@@ -21,9 +21,9 @@
 namespace exs::sockets {
 namespace {
 
-// The kernel doubles it: an overflow of the ring fills TCP soon, so that a full connection looks full.
+// The kernel doubles it. An overflow of the ring soon fills TCP, so that a full connection looks full.
 constexpr int kSendBuffer = 8 * 1024;
-// The kernel takes what it allows.
+// The kernel limits it.
 constexpr int kLargeSendBuffer = 1 << 20;
 
 long set_option(int descriptor, int level, int name, int value) noexcept {
@@ -34,8 +34,8 @@ int option(int descriptor, int level, int name) noexcept {
   socklen_t length = sizeof value;
   return raw::sys(SYS_getsockopt, descriptor, level, name, &value, &length) == 0 ? value : -1;
 }
-// For what an end that leaves the ring has not read, which may be as much as TCP holds: a buffer of that size, or where we have no right to
-// that, one that the kernel may let grow.
+// Makes room for the unread bytes of a peer that leaves the ring, which may be as much as TCP holds. Without
+// the right to that size, the kernel may let the buffer grow.
 void open_send_buffer(int descriptor) noexcept {
   constexpr int kWholeRing = 8 << 20;
   if (set_option(descriptor, SOL_SOCKET, SO_SNDBUFFORCE, kWholeRing) == 0) return;
@@ -49,7 +49,7 @@ bool tcp_info_of(int descriptor, tcp_info& info) noexcept {
          length >= offsetof(tcp_info, tcpi_bytes_retrans) + sizeof info.tcpi_bytes_retrans;
 }
 
-// A ring hands out one piece, or two.
+// A ring calls this for one or two pieces.
 struct ToTcp {
   int descriptor;
   int flags;
@@ -78,7 +78,7 @@ std::int64_t bytes_sent(int descriptor) noexcept {
   return sent_bytes(descriptor, bytes) ? static_cast<std::int64_t>(bytes.sent) : -1;
 }
 
-// Of the kernel, which <netinet/tcp.h> names, too, but not beside <linux/tcp.h>.
+// Values of the kernel. <netinet/tcp.h> names them, but cannot stand beside <linux/tcp.h>.
 constexpr int kEstablished = 1;
 constexpr int kFinWait1 = 4;
 constexpr int kFinWait2 = 5;
@@ -161,7 +161,7 @@ long Wire::take_bells(std::uint32_t count) noexcept {
   return taken;
 }
 
-// Between the sender's step that makes a bell due and its bell lies one call.
+// Only one call lies between the sender's step that makes a bell due and the bell.
 void Wire::await_bells(std::uint32_t count) noexcept {
   constexpr int kTries = 64;
   for (int i = 0; i < kTries && unread() < static_cast<long>(count); ++i) pause();
@@ -171,7 +171,7 @@ bool Wire::is_read_unseen() const noexcept {
   tcp_info before;
   tcp_info after;
   int unread = 0;
-  // Where bytes arrive meanwhile, or an end, which TCP counts, it cannot be told.
+  // Unknown while bytes arrive, or an end, which TCP counts.
   return tcp_info_of(descriptor_, before) && raw::sys(SYS_ioctl, descriptor_, SIOCINQ, &unread) == 0 &&
          tcp_info_of(descriptor_, after) && after.tcpi_state == kEstablished &&
          before.tcpi_bytes_received == after.tcpi_bytes_received &&
@@ -187,7 +187,8 @@ long Wire::ring_bell() noexcept {
   const int flags = MSG_DONTWAIT | (flags_ & MSG_NOSIGNAL);
   long sent = raw::sys(SYS_sendto, descriptor_, &slot_.bell, 1, flags, nullptr, 0);
   if (sent == -EAGAIN) {
-    // Bytes that the peer has, or has not acknowledged yet, fill the small buffer; or the kernel is short of memory.
+    // The small buffer is full of bytes that the peer has not read or acknowledged, or the kernel is short of
+    // memory.
     set_option(descriptor_, SOL_SOCKET, SO_SNDBUF, kLargeSendBuffer);
     constexpr int kTries = 1000;
     for (int i = 0; i < kTries && sent == -EAGAIN; ++i) {
@@ -250,7 +251,7 @@ std::int64_t Wire::sent() noexcept {
   return bytes_sent(descriptor_);
 }
 
-// The receiver resends what is unread meanwhile.
+// Meanwhile the receiver resends the unread bytes.
 bool Wire::await(const lane::SharedWord<std::uint32_t>& word, std::uint32_t value) const noexcept {
   constexpr int kTries = 1000;
   for (int i = 0; i < kTries; ++i) {
@@ -272,7 +273,7 @@ std::int64_t Wire::taken() noexcept {
 void fit_tcp_options(Slot& slot, int descriptor) noexcept {
   slot.nodelay = option(descriptor, IPPROTO_TCP, TCP_NODELAY) == 1;
   slot.corked = option(descriptor, IPPROTO_TCP, TCP_CORK) == 1;
-  // Nagle would hold a bell back until the one before is acknowledged.
+  // Nagle's algorithm would delay a bell until the previous one is acknowledged.
   if (slot.corked) set_option(descriptor, IPPROTO_TCP, TCP_CORK, 0);
   set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
   fit_send_buffer(slot, descriptor);
@@ -286,7 +287,7 @@ void fit_send_buffer(Slot& slot, int descriptor) noexcept {
 
 void restore_tcp_options(Slot& slot, int descriptor) noexcept {
   if (slot.send_buffer == 0) return;
-  // What is read is twice what is set. A size that the kernel chose is its own to change again.
+  // The kernel reports twice the size that was set. It may again change a size that it chose.
   const int buffer = slot.send_buffer > 0 ? slot.send_buffer : -slot.send_buffer;
   set_option(descriptor, SOL_SOCKET, SO_SNDBUF, buffer / 2);
   if (slot.send_buffer < 0) {
@@ -297,7 +298,7 @@ void restore_tcp_options(Slot& slot, int descriptor) noexcept {
   slot.send_buffer = 0;
 }
 
-// Its steps may be repeated by who finds that a process of the family died between them.
+// Safe to repeat: a process of the family may die between its steps.
 void let_end_reset(Slot& slot, int descriptor, bool resets) noexcept {
   if (!resets && !slot.resets) return;
   linger value{1, 0};
@@ -309,7 +310,7 @@ void let_end_reset(Slot& slot, int descriptor, bool resets) noexcept {
     slot.linger_for = programs.l_linger;
     slot.resets = true;
   }
-  if (!resets) value.l_linger = slot.linger_for;  // which is kept only with the option on
+  if (!resets) value.l_linger = slot.linger_for;  // the kernel keeps it only while the option is on
   raw::sys(SYS_setsockopt, descriptor, SOL_SOCKET, SO_LINGER, &value, sizeof value);
   value.l_onoff = slot.linger_on;
   if (!resets && slot.linger_on == 0)

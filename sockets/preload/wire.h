@@ -1,4 +1,5 @@
-// The TCP connection of a slot, as the lane calls it: never waits, and no cancellation point. Thread: what the lane says.
+// The TCP connection of a slot, as the lane calls it. Its waits are bounded, and none is a cancellation
+// point. Thread: the lane's.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +25,13 @@ class Wire {
   long unread() noexcept;
   [[nodiscard]] bool is_at_mark() const noexcept;
   long look() noexcept;
-  // Who finds nothing sleeps next, in a call that looks itself.
+  // The caller sleeps next if there are no bytes, in a call that looks itself.
   void leave_looks_to_sleep() noexcept { sleep_looks_ = true; }
   long drop(std::size_t count) noexcept;
   std::int64_t taken() noexcept;
   long take_bells(std::uint32_t count) noexcept;
   void await_bells(std::uint32_t count) noexcept;
-  // By the peer's own descriptor, if there is one.
+  // `peers_descriptor` is borrowed from the peer; -1: none.
   void resend_by(int peers_descriptor) noexcept { peers_descriptor_ = peers_descriptor; }
   std::int64_t sent_by_peer() noexcept;
   void break_off() noexcept;
@@ -56,28 +57,29 @@ class Wire {
   bool sleep_looks_ = false;
 };
 
-// What the lane needs of TCP's options while it is in use, and what they are again afterwards.
+// Sets the TCP options that the lane needs; restore_tcp_options() returns the program's.
 void fit_tcp_options(Slot& slot, int descriptor) noexcept;
-// The program has set the size of the send buffer: it is remembered, and the lane's set again.
+// The program has set the send buffer's size: remembers it and sets the lane's again.
 void fit_send_buffer(Slot& slot, int descriptor) noexcept;
 void restore_tcp_options(Slot& slot, int descriptor) noexcept;
 
-// Whether the end of the TCP connection is a reset, as Linux has it where bytes are unread, whatever SO_LINGER says.
+// Makes the TCP connection end by a reset, as Linux does with unread bytes, whatever SO_LINGER says; or
+// undoes that.
 void let_end_reset(Slot& slot, int descriptor, bool resets) noexcept;
 
-// Of what was given to TCP ever, and of that, what the peer's TCP has acknowledged; a caller's may count the beginning of the connection.
+// Bytes ever given to TCP, and those acknowledged by the peer's TCP. A caller's count may include the SYN.
 struct SentBytes {
   std::uint64_t sent = 0;
   std::uint64_t acknowledged = 0;
 };
 bool sent_bytes(int descriptor, SentBytes& bytes) noexcept;
-// Bytes that the program has taken of a connection, ever; a negative number: cannot be told.
+// Bytes that the program ever took from a connection; negative: unknown.
 std::int64_t bytes_taken(int descriptor) noexcept;
-// Of an established connection whose peer sends on.
+// The connection is established, and the peer has not ended.
 bool is_established(int descriptor) noexcept;
-// The peer sends no more: what it has sent is there.
+// The peer sends no more, and all that it sent has arrived.
 bool has_ended(int descriptor) noexcept;
-// By a reset, which the kernel tells.
+// The kernel reports a reset.
 bool is_reset(int descriptor) noexcept;
 
 }  // namespace exs::sockets

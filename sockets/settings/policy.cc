@@ -13,13 +13,13 @@ constexpr unsigned kBits = 128;
 constexpr unsigned kBitsV4 = 32;
 constexpr std::uint8_t kMapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-// All of `text` is one number.
+// The whole of `text` must be one number.
 bool parse_number(std::string_view text, unsigned low, unsigned high, unsigned& value) noexcept {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && value >= low && value <= high;
 }
 
-// Cuts off what is before the first of `ends`.
+// Removes and returns what precedes the first of `ends`.
 std::string_view take_until(std::string_view& text, const char* ends) noexcept {
   const std::size_t end = text.find_first_of(ends);
   const std::string_view part = text.substr(0, end);
@@ -53,7 +53,7 @@ bool parse_address(std::string_view text, bool v6_alone, Pattern& pattern) noexc
   return !v6_alone && inet_pton(AF_INET, copy, pattern.address.bytes + sizeof kMapped) == 1;
 }
 
-// "/PREFIX", of an address that is as long as its text says.
+// Parses "/PREFIX" of an address in IPv4 form (`short_form`) or IPv6 form. The default is the whole address.
 bool take_prefix(std::string_view& text, bool short_form, Pattern& pattern) noexcept {
   pattern.prefix_bits = kBits;
   if (text.empty() || text.front() != '/') return true;
@@ -62,7 +62,7 @@ bool take_prefix(std::string_view& text, bool short_form, Pattern& pattern) noex
   unsigned bits = 0;
   if (!parse_number(take_until(text, ":"), 0, length, bits)) return false;
   pattern.prefix_bits = static_cast<std::uint8_t>(kBits - length + bits);
-  // Fewer bits than tell IPv4 from IPv6 are of IPv6.
+  // A prefix this short does not tell IPv4 from IPv6, so it means IPv6.
   pattern.is_v4 = pattern.is_v4 && pattern.prefix_bits >= kBits - kBitsV4;
   return true;
 }
@@ -107,7 +107,8 @@ bool is_about(std::string_view glob, const ProgramNames& program) noexcept {
   return matches_glob(glob, program.started_as) || matches_glob(glob, program.file);
 }
 
-// Words are separated by blanks, and in a word of EXS_SOCKETS by commas; "users=" has a list with commas.
+// Words are separated by blanks. One word may be a list with commas, as in EXS_SOCKETS; so may the value of
+// "users=".
 bool take_rule_words(std::string_view line, Settings& settings, BadLines::Line& bad) noexcept {
   constexpr std::string_view kUsers = "users=";
   std::string_view word = take_token(line);
@@ -131,7 +132,7 @@ bool take_rule_words(std::string_view line, Settings& settings, BadLines::Line& 
   return true;
 }
 
-// What follows the program's name.
+// Parses what follows the program's name.
 bool parse_rule(std::string_view line, Rule& rule, BadLines::Line& bad) noexcept {
   bad.word = take_token(line);
   bad.cause = "the side is \"listen\", \"connect\" or \"*\"";
@@ -153,7 +154,7 @@ void note(BadLines& bad, const BadLines::Line& line) noexcept {
 
 Settings over(const Settings& of_file, const Environment& environment) noexcept {
   Settings settings = of_file;
-  std::string_view ignored;  // whoever reads the environment complains
+  std::string_view ignored;  // already reported when the environment was read
   take_words(environment.words, settings, ignored);
   take_users(environment.users, settings.users, ignored);
   return settings;
@@ -164,7 +165,7 @@ Settings over(const Settings& of_file, const Environment& environment) noexcept 
 bool matches_glob(std::string_view glob, std::string_view name) noexcept {
   std::size_t at = 0;
   std::size_t in_name = 0;
-  std::size_t star = std::string_view::npos;  // the last one seen, and how far it reaches
+  std::size_t star = std::string_view::npos;  // the last star seen, and how far it reaches
   std::size_t reach = 0;
   while (in_name < name.size()) {
     if (at < glob.size() && glob[at] == '*') {
@@ -249,7 +250,7 @@ void parse_policy(std::string_view text, const ProgramNames& program, const Envi
     if (!parse_rule(line, rule, wrong)) {
       note(bad, wrong);
     } else if (policy.rest_line != 0) {
-      // A line above it is about all connections.
+      // An earlier line fits all connections, so this one never applies.
     } else if (is_about_all(rule)) {
       policy.rest = over(rule.settings, environment);
       policy.rest_line = number;

@@ -1,9 +1,10 @@
-// Rules of sockets.conf: which connections of which programs take shared memory, and how. Used inside programs that know nothing
-// of the layer: no allocation, no exceptions. The bytes of the file may be anything.
+// Rules of sockets.conf: which connections of which programs take shared memory, and how. Code inside foreign
+// programs uses them: no allocation, no exceptions. The bytes of the file may be anything.
 //
 //   program  side  peer-or-port  words
 //
-// Of the lines about a program the first that fits a connection counts. A line about all of its connections ends the list.
+// The first line that fits the program and the connection counts. A line that fits all connections of the
+// program ends the list.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace exs::sockets {
 
-// By what names rules know a program: a symbolic link that it was started by has another than its file. Without folders.
+// The names by which rules know a program, without folders. A symbolic link gives the program another name
+// than its file.
 struct ProgramNames {
   std::string_view started_as;
   std::string_view file;
@@ -21,23 +23,23 @@ struct ProgramNames {
 
 enum class Side : std::uint8_t { kAny, kListen, kConnect };
 
-// An IPv4 address is one of IPv6 here, as IPv6 sockets show it (::ffff:127.0.0.1).
+// IPv4 addresses are mapped (::ffff:127.0.0.1), as IPv6 sockets show them.
 struct Address {
   std::uint8_t bytes[16] = {};
 };
 
-// What rules know of a connection: who is the peer, and the port of the end that listens.
+// A connection as rules see it: its peer, and the port of the listening end.
 struct Connection {
   Side side = Side::kAny;
   Address peer;
   std::uint16_t port = 0;
 };
 
-// Third column of a line.
+// The third column of a line.
 struct Pattern {
   bool any_address = true;
   bool is_v4 = false;
-  std::uint8_t prefix_bits = 0;  // of the 128
+  std::uint8_t prefix_bits = 0;  // of 128
   Address address;
   std::uint16_t port = 0;  // 0: any
 };
@@ -53,51 +55,51 @@ struct Rule {
 struct Policy {
   static constexpr std::uint32_t kRulesMax = 32;
 
-  Settings rest;  // of connections that no rule is about
+  Settings rest;  // for connections that no rule fits
   std::uint32_t rest_line = 0;
   std::uint32_t count = 0;
   Rule rules[kRulesMax];
 
-  // Which rule counts; `count`: none.
+  // The index of the first rule that fits; `count`: no rule fits.
   [[nodiscard]] std::uint32_t find(const Connection& connection) const noexcept;
   [[nodiscard]] const Settings& settings_at(std::uint32_t rule) const noexcept {
     return rule < count ? rules[rule].settings : rest;
   }
-  // Whether a connection to a port that listens here may take shared memory, whoever the peer is.
+  // The rules allow shared memory for some peer of a listening port.
   [[nodiscard]] bool may_accept(std::uint16_t port) const noexcept;
-  // Whether any connection may.
+  // The rules allow shared memory for some connection.
   [[nodiscard]] bool is_on() const noexcept;
 };
 
-// What goes before the file, word by word: EXS_SOCKETS and EXS_SHM_USERS.
+// EXS_SOCKETS and EXS_SHM_USERS. They override the file word by word.
 struct Environment {
   std::string_view words;
   std::string_view users;
 };
 
-// Lines that mean nothing, and so do not count.
+// Lines that do not parse and are ignored.
 struct BadLines {
   static constexpr std::uint32_t kLinesMax = 8;
   struct Line {
     std::uint32_t number = 0;
     const char* cause = "";
-    std::string_view word;  // of the text
+    std::string_view word;  // the word of the line that is wrong
   };
 
-  std::uint32_t count = 0;  // of the lines that are kept
+  std::uint32_t count = 0;  // lines that are kept
   std::uint32_t left_out = 0;
   Line lines[kLinesMax];
 };
 
-// Lines about other programs are passed over, whatever they say.
+// Skips lines about other programs without checking them.
 void parse_policy(std::string_view text, const ProgramNames& program, const Environment& environment,
                   Policy& policy, BadLines& bad) noexcept;
 
-// "*" for any characters, "?" for one.
+// "*" matches any characters, "?" matches one.
 bool matches_glob(std::string_view glob, std::string_view name) noexcept;
 bool parse_pattern(std::string_view text, Pattern& pattern) noexcept;
 
-// Without its folder.
+// The last component of the path.
 std::string_view name_of_path(std::string_view path) noexcept;
 
 }  // namespace exs::sockets

@@ -15,7 +15,8 @@
 namespace exs::sockets {
 namespace {
 
-constexpr int kInterpretersMax = 4;  // of a script, that of its interpreter, ...
+// An interpreter may itself be a script, and so on.
+constexpr int kInterpretersMax = 4;
 constexpr unsigned kPartsMax = 64;
 #if defined(__x86_64__)
 constexpr unsigned kMachine = EM_X86_64;
@@ -44,7 +45,7 @@ class Program {
     if ((about.st_mode & S_ISGID) != 0 && about.st_gid != getegid()) return true;
     return geteuid() != 0 && fgetxattr(descriptor_, "security.capability", nullptr, 0) > 0;
   }
-  // Of a script; null: it is none.
+  // The path after "#!"; null: no script.
   [[nodiscard]] const char* interpreter() noexcept {
     if (bytes_ < 3 || head_[0] != '#' || head_[1] != '!') return nullptr;
     head_[bytes_] = '\0';
@@ -85,7 +86,7 @@ class Program {
       if (parts_[i].p_type == type) return &parts_[i];
     return nullptr;
   }
-  // Its linker leaves a note with its name.
+  // Go's linker leaves a note with its name.
   [[nodiscard]] bool is_go() const noexcept {
     for (unsigned i = 0; i < parts_count_; ++i) {
       Elf64_Nhdr note{};
@@ -97,7 +98,7 @@ class Program {
     }
     return false;
   }
-  // The place in the file of what will lie at an address; 0: nowhere.
+  // Maps an address of the loaded program to an offset in its file; 0: no segment has it.
   [[nodiscard]] std::uint64_t offset_of(std::uint64_t address) const noexcept {
     for (unsigned i = 0; i < parts_count_; ++i) {
       const Elf64_Phdr& load = parts_[i];
@@ -142,7 +143,7 @@ Unserved examine(const char* path, int level) noexcept {
   Program program(path);
   if (!program.is_open()) return errno == EACCES ? Unserved::kNotReadable : Unserved::kMissing;
   const char* const interpreter = program.interpreter();
-  // The kernel ignores such rights of scripts.
+  // The kernel ignores setuid and the like on scripts.
   if (interpreter != nullptr)
     return level == kInterpretersMax ? Unserved::kNotAProgram : examine(interpreter, level + 1);
   return program.gives_rights() ? Unserved::kGivesRights : program.examine_elf();

@@ -18,7 +18,7 @@ bool in_range(std::uint64_t value, std::uint64_t low, std::uint64_t high, std::u
   return true;
 }
 
-// "4k", "1M".
+// Parses "4k" or "1M".
 bool parse_bytes(std::string_view text, std::uint64_t& bytes) noexcept {
   if (!take_number(text, bytes)) return false;
   if (text.empty()) return true;
@@ -28,7 +28,7 @@ bool parse_bytes(std::string_view text, std::uint64_t& bytes) noexcept {
   return false;
 }
 
-// "20us", "1ms", "0".
+// Parses "20us", "1ms" or "0".
 bool parse_time(std::string_view text, std::uint64_t& us) noexcept {
   constexpr std::uint64_t kUsOfMs = 1000;
   if (!take_number(text, us)) return false;

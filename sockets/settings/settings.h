@@ -1,4 +1,5 @@
-// What the environment says about the sockets layer. Used inside programs that know nothing of it: no allocation, no exceptions.
+// The environment's settings of the sockets layer. Code inside foreign programs uses them: no allocation, no
+// exceptions.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +9,7 @@
 
 namespace exs::sockets {
 
-// Whom connections may share memory with: "same" user, "any", or ids.
+// The users with whom connections may share memory: "same" user, "any", or ids.
 // Thread: immutable value.
 struct AllowedUsers {
   static constexpr std::size_t kIdsMax = 16;
@@ -25,26 +26,26 @@ struct Settings {
   bool on = true;
   bool explain = false;
   bool spin_auto = true;
-  std::uint32_t spin_us = 0;     // where !spin_auto
-  bool kernel_waits = false;     // every wait is the kernel's, and bytes are announced by bells alone
-  std::uint32_t ring_bytes = 0;  // of each direction; 0: as fits the connection
-  std::uint32_t after = 4;       // calls on a connection before it asks for its peer
+  std::uint32_t spin_us = 0;     // valid unless spin_auto
+  bool kernel_waits = false;     // every wait sleeps in the kernel, and only bells announce bytes
+  std::uint32_t ring_bytes = 0;  // of each direction; 0: chosen for each connection
+  std::uint32_t after = 4;       // calls on a connection before it looks for its peer
   std::uint32_t after_bytes = 64 * 1024;
-  bool local = true;  // peers on this host share memory; else they are met as those of other hosts are
+  bool local = true;  // peers on this host share memory; else they meet like peers of other hosts
   enum class Between : std::uint8_t { kAuto, kOn, kOff };  // kAuto: if an agent runs on this host
   Between between = Between::kAuto;
   std::uint32_t agent_port = 7429;
-  bool any_path = false;         // tests: the lane between hosts goes by TCP, where there is no RDMA device
-  std::uint32_t turn_every = 0;  // tests: a sender leaves the ring after so many bytes; 0: when it is full
+  bool any_path = false;         // tests: the lane between hosts may use TCP where there is no RDMA device
+  std::uint32_t turn_every = 0;  // tests: the sender leaves the ring after so many bytes; 0: when it is full
   AllowedUsers users;
 };
 
-// A text as EXS_SOCKETS has it: "off", "on", or "key=value,...". Words that mean nothing are left out; the first of them is
-// `complaint` then, else that stays as it was.
+// Parses the text of EXS_SOCKETS: "off", "on", or "key=value,...". Unknown words are skipped. The first one
+// goes to `complaint`, which otherwise stays as it was.
 void take_words(std::string_view text, Settings& settings, std::string_view& complaint) noexcept;
-// A text as EXS_SHM_USERS has it, which replaces the users of before unless it is empty.
+// Parses the text of EXS_SHM_USERS. It replaces the earlier users unless it is empty.
 void take_users(std::string_view text, AllowedUsers& users, std::string_view& complaint) noexcept;
-// The defaults, with both.
+// Applies both texts to the defaults.
 Settings parse_settings(std::string_view text, std::string_view users, std::string_view& complaint) noexcept;
 
 }  // namespace exs::sockets

@@ -1,14 +1,15 @@
-// Why a connection does not take shared memory, or not all the way: codes, sentences and cures, the same in the line that a
-// program says at its end (EXS_EXPLAIN) and in exs-explain. Used inside programs that know nothing of the layer, too: no allocation.
+// Why a connection takes shared memory in part or not at all: codes, sentences and cures. A program's last
+// line (EXS_EXPLAIN) and exs-explain use the same ones. Code inside foreign programs uses them, too: no
+// allocation.
 #pragma once
 
 #include <cstdint>
 
 namespace exs::sockets {
 
-// Those up to kTooMany a slot may hold. The others are seen in it from outside.
+// A slot may hold the codes up to kTooMany. The others are derived from the slot from outside.
 enum class Why : std::uint32_t {
-  kNone,  // of a connection that has no lane: it has not asked for one
+  kNone,  // no cause known; without a lane: the connection has not looked for its peer
   kPeerNotPreloaded,
   kOtherHost,
   kOtherUser,
@@ -28,7 +29,7 @@ enum class Why : std::uint32_t {
   kReset,
   kStandardStream,
   kUnseen,
-  // On the way to another host, in the order of between/link.h.
+  // Causes on the way to another host, in the order of between/link.h.
   kNotCome,
   kNoLibrary,
   kNoDevice,
@@ -38,7 +39,7 @@ enum class Why : std::uint32_t {
   kNoMemory,
   kTooMany,
   kAsking,    // the ends are about to meet
-  kStarting,  // they have met, and nothing was sent since
+  kStarting,  // they have met, and nothing has been sent since
   kReceiving,
   kRingFull,
   kHeldBack,
@@ -52,10 +53,10 @@ enum class Why : std::uint32_t {
 struct WhyText {
   const char* code;  // stable
   const char* sentence;
-  const char* cure;  // empty: there is nothing to cure
+  const char* cure;  // empty: no cure is needed
 };
 
-// Of any number, as memory of other processes may hold it.
+// Accepts any number, because other processes may have written it.
 WhyText text_of(Why why) noexcept;
 
 }  // namespace exs::sockets

@@ -1,4 +1,4 @@
-// POSIX asynchronous I/O, of which the C library's own threads make the calls, below our names: TCP serves it.
+// POSIX asynchronous I/O. Threads of the C library make its calls below our names, so TCP serves it.
 #include <aio.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What gives out numbers, and takes them back.
+// Functions that give out numbers and take them back.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/stat.h>
@@ -40,7 +40,7 @@ void note_new_name(int number, int original) noexcept {
   if (number <= STDERR_FILENO) fit_standard_stream(number);
 }
 
-// `to` becomes a duplicate by this call.
+// Runs a call that makes `to` a duplicate.
 template <typename Call>
 int replace(int original, int to, const Call& call) noexcept {
   if (original == to || entry_of(to) == 0) {
@@ -48,7 +48,7 @@ int replace(int original, int to, const Call& call) noexcept {
     if (result >= 0 && original != to && entry_of(original) != 0) note_new_name(result, original);
     return result;
   }
-  if (libc().fcntl(original, F_GETFD) < 0) return call();  // which fails, and closes nothing
+  if (libc().fcntl(original, F_GETFD) < 0) return call();  // the call fails and closes nothing
   int result = 0;
   {
     const Closing closing(to);
@@ -64,7 +64,8 @@ void close_known(unsigned first, unsigned last) noexcept {
       close(static_cast<int>(number));
 }
 
-// The kernel closes pieces(first, last) of a range, between which the layer's own descriptors stay; the last begins at the result.
+// Calls pieces(first, last) for the parts of a range between the layer's own descriptors. The last part
+// begins at the result.
 template <typename Close>
 unsigned close_pieces(unsigned first, unsigned last, const Close& pieces) noexcept {
   for (unsigned number = first; number <= last && number < static_cast<unsigned>(kNumbers); ++number) {
@@ -94,7 +95,8 @@ EXS_EXPORT int __close(int number) {
 }
 EXS_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
   if ((flags & CLOSE_RANGE_UNSHARE) != 0 && first <= last)
-    retire(Why::kUnseen);  // each thread may have its own numbers from now on
+    // Each thread may have its own numbers from now on.
+    retire(Why::kUnseen);
   if ((flags & CLOSE_RANGE_CLOEXEC) != 0 || first > last) return libc().close_range(first, last, flags);
   if (!is_vfork_child()) close_known(first, last);
   first = close_pieces(first, last, [&](unsigned from, unsigned to) { libc().close_range(from, to, flags); });
@@ -140,6 +142,13 @@ EXS_EXPORT int fcntl64(int number, int command, ...) {
   va_end(arguments);
   return fcntl(number, command, argument);
 }
+EXS_EXPORT int __fcntl(int number, int command, ...) {
+  va_list arguments;
+  va_start(arguments, command);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  return fcntl(number, command, argument);
+}
 
 EXS_EXPORT int socket(int family, int type, int protocol) noexcept {
   return fresh(libc().socket(family, type, protocol));
@@ -165,7 +174,7 @@ EXS_EXPORT int creat(const char* path, mode_t mode) {
 EXS_EXPORT int creat64(const char* path, mode_t mode) {
   return fresh(libc().creat64(path, mode));
 }
-// The mode is there only where the flags ask for one.
+// The mode exists only if the flags ask for one.
 #define EXS_MODE(flags)               \
   mode_t mode = 0;                    \
   if (takes_mode(flags)) {            \

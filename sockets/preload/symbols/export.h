@@ -1,4 +1,4 @@
-// What a program calls in place of the C library's function of the same name.
+// Marks a function that programs call in place of the C library's.
 #pragma once
 
 #define EXS_EXPORT extern "C" __attribute__((visibility("default")))

@@ -1,4 +1,4 @@
-// Bytes that go between a connection and a file or a pipe.
+// Transfers between a connection and a file or pipe.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/sendfile.h>
@@ -18,7 +18,7 @@
 namespace exs::sockets {
 namespace {
 
-// `by_lane` where the lane carries the connection.
+// Uses `by_lane` if the lane carries the connection.
 template <typename Call, typename Lane>
 ssize_t send_by(int number, const Call& call, const Lane& by_lane) noexcept {
   const std::uint32_t slot = slot_of(number);
@@ -46,7 +46,7 @@ bool is_file(int number) noexcept {
   return fstat(number, &about) == 0 && S_ISREG(about.st_mode);
 }
 
-// Bytes of a file at `offset`, which goes on behind those that were sent.
+// Sends bytes of a file from `offset`, and advances it by the bytes sent.
 ssize_t send_file(int to, std::uint32_t slot, int from, off64_t& offset, std::size_t bytes) noexcept {
   char buffer[16 * 1024];
   std::size_t total = 0;
@@ -64,7 +64,7 @@ ssize_t send_file(int to, std::uint32_t slot, int from, off64_t& offset, std::si
   return static_cast<ssize_t>(total);
 }
 
-// From where the file is read next, which moves on.
+// Sends from the file's position, and advances it.
 ssize_t send_file_from_position(int to, std::uint32_t slot, int from, std::size_t bytes) noexcept {
   off64_t offset = lseek64(from, 0, SEEK_CUR);
   const ssize_t sent = offset < 0 ? -1 : send_file(to, slot, from, offset, bytes);
@@ -72,7 +72,7 @@ ssize_t send_file_from_position(int to, std::uint32_t slot, int from, std::size_
   return sent;
 }
 
-// The kernel's own call is for what is no file, and says what is wrong.
+// The kernel's own call serves what is no file, and reports errors.
 template <typename Call>
 ssize_t send_file_or(int to, int from, off64_t* offset, std::size_t bytes, const Call& call) noexcept {
   return send_by(to, call, [&](std::uint32_t slot) -> ssize_t {
@@ -89,7 +89,8 @@ bool is_pipe(int number) noexcept {
   return fstat(number, &about) == 0 && S_ISFIFO(about.st_mode);
 }
 
-// From a connection into a pipe: what the pipe has taken is then taken from the connection. SPLICE_F_NONBLOCK is about the pipe alone.
+// Copies to the pipe, then removes what the pipe has accepted from the connection. SPLICE_F_NONBLOCK concerns
+// the pipe only.
 ssize_t splice_in(int number, std::uint32_t slot, int pipe, std::size_t bytes, unsigned flags) noexcept {
   char buffer[16 * 1024];
   const iovec part{buffer, std::min(bytes, sizeof buffer)};
@@ -102,7 +103,7 @@ ssize_t splice_in(int number, std::uint32_t slot, int pipe, std::size_t bytes, u
       return -1;
     }
   }
-  // A blocking pipe takes all; of another one's short count the rest stays in the connection.
+  // A blocking pipe accepts all. After a short count the rest stays in the connection.
   const ssize_t moved = libc().write(pipe, buffer, static_cast<std::size_t>(there));
   if (moved <= 0) return moved;
   const iovec taken{buffer, static_cast<std::size_t>(moved)};
@@ -130,6 +131,7 @@ EXS_EXPORT ssize_t splice(int from, off64_t* from_offset, int to, off64_t* to_of
     if (plain.allowed()) return plain.done(call());
   }
   if (from_offset != nullptr || to_offset != nullptr || bytes == 0 || !is_pipe(to))
-    return call();  // which fails
+    // The call fails.
+    return call();
   return splice_in(from, slot, to, bytes, flags);
 }

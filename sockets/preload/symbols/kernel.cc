@@ -1,4 +1,4 @@
-// Calls that go past the C library's functions: by number, by rings of io_uring, and through filters of system calls.
+// Calls that go past the C library's functions: by number, by io_uring, and through filters of system calls.
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/seccomp.h>
@@ -44,7 +44,7 @@ struct Arguments {
   }
 };
 
-// Not what asks whether it could be, by arguments that the kernel refuses.
+// Probes, whose arguments the kernel refuses, do not count.
 bool sets_seccomp_mode(long mode, long filter) noexcept {
   return mode == SECCOMP_MODE_STRICT || (mode == SECCOMP_MODE_FILTER && filter != 0);
 }
@@ -72,7 +72,7 @@ bool changes_rights(long call) noexcept {
   }
 }
 
-// A transfer or an end of a number that we know, by its number: as by the C library's function.
+// Calls by number on a known connection get the same service as those of the C library.
 bool is_known(long call, const Arguments& all) noexcept {
   switch (call) {
     case SYS_read:
@@ -120,21 +120,21 @@ long call_known(long call, const Arguments& all) noexcept {
   }
 }
 
-// One that is no library of ours: the program, or one that it has opened, brought it.
+// For functions of another library, which the program or one of its libraries loads.
 template <typename Function>
 Function of_library(const char* library, const char* name) noexcept {
   if (const auto next = find_function<Function>(name)) return next;
   return reinterpret_cast<Function>(find_in_library(library, name));
 }
 
-// Asynchronous I/O of the kernel's: TCP serves the connections that it is about.
+// Kernel asynchronous I/O: TCP serves the connections in the blocks.
 void leave_for_blocks(long count, iocb* const* blocks) noexcept {
   for (long i = 0; i < count && is_there(&blocks[i]) && is_there(blocks[i]); ++i)
     if (const int number = static_cast<int>(blocks[i]->aio_fildes); slot_of(number) != 0)
       detach(number, Why::kOption);
 }
 
-// A ring that the program has is one by which it may use any of its sockets. libexs has one of its own.
+// The program can use any of its sockets by its ring. The ring of libexs is another matter.
 template <typename Function, typename... Words>
 int make_ring(const void* caller, const char* name, Words... words) noexcept {
   const auto next = of_library<Function>("liburing.so.2", name);
@@ -171,7 +171,7 @@ EXS_EXPORT long syscall(long call, ...) noexcept {
     return close_range(static_cast<unsigned>(all.words[0]), static_cast<unsigned>(all.words[1]),
                        all.number(2));
   if (call == SYS_exit_group) _exit(all.number(0));
-  if (call == SYS_clone || call == SYS_clone3) note_shared_memory();  // as well may be
+  if (call == SYS_clone || call == SYS_clone3) note_shared_memory();  // the new process may share our memory
   const long result = libc().syscall(call, all.words[0], all.words[1], all.words[2], all.words[3],
                                      all.words[4], all.words[5]);
   if (call == SYS_io_uring_setup && result >= 0 && !between::is_in_library(__builtin_return_address(0)))

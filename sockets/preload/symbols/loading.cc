@@ -1,6 +1,6 @@
-// Ways to the C library's functions that pass by the names which the layer stands behind: by the C library's handle (ctypes, JNA,
-// P/Invoke), and by libraries that look into their own dependencies first. The first get our functions. The calls of the second nobody
-// sees, so TCP serves the process from then on.
+// Ways to the C library's functions past our names: its handle (ctypes, JNA, P/Invoke), and libraries that
+// search their own dependencies first (deep binding). Lookups by handle get our functions. The layer does not
+// see calls by deep binding, so TCP serves the process from then on.
 #include <dlfcn.h>
 #include <gnu/lib-names.h>
 
@@ -10,7 +10,8 @@
 #include "sockets/preload/retire.h"
 #include "sockets/preload/symbols/export.h"
 
-// The C library's. Our functions jump there, so that for the dynamic linker their caller is the program: it depends on that what is next,
+// The C library's functions. Ours jump there, so that the dynamic linker sees the program as the caller. The
+// caller decides which object is next, and where libraries are searched.
 // and where libraries are looked for.
 extern "C" {
 __attribute__((visibility("hidden"))) void* exs_sockets_next_dlsym = nullptr;
@@ -28,7 +29,7 @@ void find_next(void*& next, const char* name) noexcept {
     if (next == nullptr) next = dlvsym(RTLD_NEXT, name, version);
 }
 
-// Of a library whose functions we stand behind.
+// The function belongs to a library that our functions replace.
 bool is_stood_behind(const void* function) noexcept {
   Dl_info about{};
   if (dladdr(function, &about) == 0 || about.dli_fname == nullptr) return false;
@@ -39,7 +40,7 @@ bool is_stood_behind(const void* function) noexcept {
   return false;
 }
 
-// Our function of that name; null: we have none.
+// Our function of that name; null: there is none.
 void* own_function(const char* name) noexcept {
   Dl_info own{};
   if (dladdr(reinterpret_cast<const void*>(&is_stood_behind), &own) == 0) return nullptr;

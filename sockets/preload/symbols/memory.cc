@@ -1,4 +1,4 @@
-// What a program says about all of its memory.
+// mlockall and munlockall: the layer limits its own memory while all memory is locked.
 #include <sys/mman.h>
 
 #include "sockets/preload/libc.h"

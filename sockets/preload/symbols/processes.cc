@@ -33,19 +33,19 @@ bool survives_exec(int number) noexcept {
   const long flags = raw::sys(SYS_fcntl, number, F_GETFD, 0);
   return flags >= 0 && (flags & FD_CLOEXEC) == 0;
 }
-// By its own number or another one.
+// The connection survives the exec, by this number or an alias.
 bool comes_along(int number) noexcept {
   return survives_exec(number) || alias_of(number) >= 0;
 }
 
-// Runs exec(environment), with a word more in it if the next program takes over connections.
+// Runs exec(environment), with one more word if the next program takes over connections.
 template <typename Exec>
 int run_with(const Handover& handover, char* const* environment, const Exec& exec) noexcept {
   if (!handover.is_needed()) return exec(environment);
   auto** const room = static_cast<char**>(__builtin_alloca(environment_words(environment) * sizeof(char*)));
   return exec(with_word(environment, handover.word(), room));
 }
-// Runs use(environment), without us in it if the next program refuses us.
+// Runs use(environment), without this library if the next program refuses it.
 template <typename Use>
 int with_environment_for(Successor next, char* const* environment, const Use& use) noexcept {
   if (next != Successor::kRefusesUs) return use(environment);
@@ -53,7 +53,7 @@ int with_environment_for(Successor next, char* const* environment, const Use& us
   return use(without_us(environment, room, static_cast<char*>(__builtin_alloca(preload_bytes(environment)))));
 }
 
-// The process becomes another program, of which successor() tells whether it takes over.
+// Executes another program. successor() tells whether it takes over.
 template <typename Ask, typename Exec>
 int become(const Ask& successor, char* const* environment, const Exec& exec) noexcept {
   const Successor next = successor();
@@ -69,7 +69,7 @@ int become(const Ask& successor, char* const* environment, const Exec& exec) noe
   return result;
 }
 
-// Another program runs beside this one.
+// Runs another program beside this one.
 template <typename Ask, typename Run>
 int run_beside(const Ask& successor, char* const* environment, const Run& run) noexcept {
   const Successor next = successor();
@@ -82,7 +82,7 @@ int run_beside(const Ask& successor, char* const* environment, const Run& run) n
   return result;
 }
 
-// By a function that gives it the environment of this one.
+// For functions that pass on the environment of this process.
 template <typename Run>
 auto run_shell(const Run& run) noexcept {
   share_epoll_sets_that(survives_exec);
@@ -102,7 +102,7 @@ __attribute__((destructor)) void leave_at_exit() noexcept {
   leave_for_good();
 }
 
-// Of one that need not have a path that we could look at.
+// Serves files whose path may be unknown.
 Successor successor_of_file(const char* path, char* const* environment) noexcept {
   return successor_of(path, environment) == Successor::kOurs ? Successor::kOurs : Successor::kOther;
 }
@@ -125,7 +125,7 @@ int too_many() noexcept {
   return -1;
 }
 
-// The child of clone() that does not share our memory: as after a fork.
+// A child of clone() with its own memory behaves like a forked one.
 struct Copied {
   int (*run)(void*);
   void* argument;
@@ -148,9 +148,9 @@ using Spawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*, co
 using namespace exs::sockets;
 
 EXS_EXPORT pid_t fork() noexcept {
-  // Not among the handlers of a fork: libexs has its locks by then, which the pump needs.
+  // Not by an atfork handler: libexs holds its locks by then, and the pump needs them.
   if (!is_vfork_child()) end_lanes_between_hosts();
-  const pid_t result = libc().fork();  // its handlers are ours
+  const pid_t result = libc().fork();  // runs our atfork handlers
   if (result < 0) undo_fork();
   return result;
 }
@@ -180,7 +180,7 @@ EXS_EXPORT int clone(int (*run)(void*), void* stack, int flags, void* argument, 
   va_end(rest);
   if ((flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM) note_shared_memory();
   if ((flags & (CLONE_THREAD | CLONE_FILES)) == CLONE_THREAD)
-    retire(Why::kUnseen);  // a thread with numbers of its own
+    retire(Why::kUnseen);  // the thread gets its own numbers
   if ((flags & CLONE_VM) != 0 || run == nullptr || stack == nullptr)
     return next(run, stack, flags, argument, parent, own, child);
   constexpr int kNamespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC;

@@ -7,14 +7,15 @@
 #include "sockets/preload/rights.h"
 #include "sockets/preload/symbols/export.h"
 
-extern "C" int capset(void* header, const void* data) noexcept;  // of the C library, in no header of its own
+// The C library declares it in no header.
+extern "C" int capset(void* header, const void* data) noexcept;
 
 namespace exs::sockets {
 namespace {
 
 constexpr auto kSame = static_cast<unsigned>(-1);
 
-// Whether one of the IDs becomes another one.
+// One of the IDs would change.
 template <typename... Wishes>
 bool changes(const unsigned (&ids)[3], Wishes... wishes) noexcept {
   const unsigned wished[] = {wishes...};
@@ -66,7 +67,7 @@ EXS_EXPORT int capset(void* header, const void* data) noexcept {
 }
 EXS_EXPORT int unshare(int flags) noexcept {
   constexpr int kNotRights = CLONE_FS | CLONE_FILES | CLONE_SYSVSEM;
-  // A number may mean something else to each thread from now on.
+  // Each thread may give a number its own meaning from now on.
   if ((flags & CLONE_FILES) != 0) retire(Why::kUnseen);
   return change("unshare", (flags & ~kNotRights) != 0, flags);
 }

@@ -1,4 +1,5 @@
-// The actions of signals. Of two of them we stand before the program's (reach.h), and no program sees that.
+// Signal actions. The layer's handlers for two signals precede the program's (reach.h), and no program sees
+// them.
 #include <csignal>
 
 #include "sockets/preload/libc.h"
@@ -21,7 +22,7 @@ Handler set_handler(const char* name, int number, Values... values) noexcept {
 
 EXS_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* before) noexcept {
   static const auto next = find_function<int (*)(int, const sigset_t*, sigset_t*)>("sigprocmask");
-  const sigset_t wanted = set == nullptr ? sigset_t{} : *set;  // `before` may lie at the same place
+  const sigset_t wanted = set == nullptr ? sigset_t{} : *set;  // `before` may be the same place
   const int result = next(how, set, before);
   if (result == 0 && set != nullptr) note_mask(how, wanted);
   return result;

@@ -1,4 +1,4 @@
-// How connections come into being, end, and are asked and told about.
+// How connections begin and end, and their options.
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -38,7 +38,7 @@ int accepted(int listener, int number, const void* caller) noexcept {
   forget_number(number);
   if ((entry_of(listener) & kListenerBit) != 0) {
     note_connection(number, false);
-  } else if (is_tcp(number)) {  // the listening socket came from somewhere else
+  } else if (is_tcp(number)) {  // another program opened the listening socket
     note_listener(listener);
     note_connection(number, false);
   }
@@ -91,7 +91,7 @@ EXS_EXPORT int shutdown(int number, int how) {
   const int result = libc().shutdown(number, how);
   const std::uint32_t slot = slot_of(number);
   if (result != 0 || slot == 0) return result;
-  // What comes after both is answered by the kernel with a reset.
+  // After both directions are shut, the kernel answers later bytes with a reset.
   const int ways = how + 1;
   constexpr int kBoth = SHUT_RDWR + 1;
   if ((slot_at(slot).shut.fetch_or(static_cast<std::uint8_t>(ways)) | ways) == kBoth) refuse_bytes(number);
@@ -99,7 +99,7 @@ EXS_EXPORT int shutdown(int number, int how) {
 }
 
 EXS_EXPORT int getsockopt(int number, int level, int name, void* value, socklen_t* length) {
-  constexpr int kZerocopyReceive = 35;  // TCP_ZEROCOPY_RECEIVE, which receives
+  constexpr int kZerocopyReceive = 35;  // TCP_ZEROCOPY_RECEIVE, which receives bytes
   if (level == IPPROTO_TCP && name == kZerocopyReceive && slot_of(number) != 0) detach(number, Why::kOption);
   const int result = libc().getsockopt(number, level, name, value, length);
   const std::uint32_t slot = slot_of(number);
@@ -124,7 +124,8 @@ EXS_EXPORT int ioctl(int number, unsigned long request, ...) {
   if (slot == 0 || !is_writable(argument, sizeof bytes)) return libc().ioctl(number, request, argument);
   if (request == FIONREAD) bytes = unread_bytes(number, slot);
   if (request == SIOCATMARK && bytes_in_ring(number, slot) > 0)
-    bytes = 0;  // what is urgent came by TCP, behind them
+    // The urgent byte came by TCP and lies behind these.
+    bytes = 0;
   if (bytes < 0) return libc().ioctl(number, request, argument);
   *static_cast<int*>(argument) = bytes;
   return 0;

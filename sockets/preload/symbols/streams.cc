@@ -1,5 +1,5 @@
-// Streams of stdio, whose functions read and write below the names that the layer stands behind. A connection of which a program opens
-// a stream goes on by TCP: a stream of ours would not be all that the C library's own one is (freopen, wide characters).
+// stdio, whose functions read and write below our names. A connection with a stream of the program goes back
+// to TCP, because our stream could not do all that the C library's does (freopen, wide characters).
 #include "sockets/preload/symbols/streams.h"
 
 #include <sys/stat.h>
@@ -42,14 +42,14 @@ int close_stream(void* cookie) noexcept {
   return result;
 }
 
-// As much as the C library's own stream has: how far it reads ahead can be seen.
+// The size of the C library's own buffer, because programs can observe the read-ahead.
 std::size_t buffer_bytes(int number) noexcept {
   struct stat about {};
   if (fstat(number, &about) != 0 || about.st_blksize <= 0 || about.st_blksize > BUFSIZ) return BUFSIZ;
   return static_cast<std::size_t>(about.st_blksize);
 }
 
-// Null: there is no memory for it.
+// Null: no memory.
 FILE* open_stream(int number) noexcept {
   const std::size_t bytes = buffer_bytes(number);
   auto* const cookie = static_cast<Stream*>(std::malloc(sizeof(Stream)));
@@ -79,7 +79,7 @@ int print(int number, const char* format, va_list arguments) noexcept {
   return written == bytes ? bytes : -1;
 }
 
-// stdin becomes a stream of ours. False: it is not the connection's, or has bytes of its own yet.
+// Replaces stdin by our stream. False: it does not belong to the connection, or it has buffered bytes.
 bool replace_stdin() noexcept {
   static FILE* own = nullptr;
   if (own != nullptr && stdin == own) return true;
@@ -105,7 +105,7 @@ void fit_standard_stream(int number) noexcept {
 }
 
 namespace {
-// What the program has inherited.
+// Fits the streams that the program has inherited.
 __attribute__((constructor)) void fit_standard_streams() noexcept {
   for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) fit_standard_stream(number);
 }
@@ -119,7 +119,7 @@ EXS_EXPORT FILE* fdopen(int number, const char* mode) noexcept {
   FILE* const stream = libc().fdopen(number, mode);
   if (stream == nullptr || slot_of(number) == 0) return stream;
   detach(number, Why::kOption);
-  forget_number(number);  // the stream closes it unseen, too
+  forget_number(number);  // the stream will close it unseen
   return stream;
 }
 

@@ -1,10 +1,10 @@
-// The streams of stdio that a program has from the start.
+// The standard streams of stdio.
 #pragma once
 
 namespace exs::sockets {
 
-// A connection is stdin, stdout or stderr by now: what is sent goes by TCP, because stdio writes below our names, and what is unread
-// comes by a stream of ours.
+// Call when a connection has become stdin, stdout or stderr. Sends then go by TCP, because stdio writes below
+// our names. A stream of ours delivers the unread bytes.
 void fit_standard_stream(int number) noexcept;
 
 }  // namespace exs::sockets

@@ -27,7 +27,7 @@ constexpr bool is_likely(bool condition) noexcept {
 }
 
 enum class Amount { kBytes, kNothing, kRefused };
-// kRefused: the kernel knows what is wrong.
+// kRefused: the kernel reports the error.
 Amount amount_of(const iovec* parts, std::size_t count) noexcept {
   if (count > IOV_MAX || (parts == nullptr && count > 0)) return Amount::kRefused;
   std::size_t bytes = 0;
@@ -37,8 +37,8 @@ Amount amount_of(const iovec* parts, std::size_t count) noexcept {
   }
   return bytes == 0 ? Amount::kNothing : Amount::kBytes;
 }
-// No process has memory there: the kernel refuses such a part before it looks at the socket, but for recv() and send(), which
-// take no more at a time than it allows. It refuses a list that is not there, too.
+// The kernel checks the parts' addresses before it looks at the socket. recv() and send() are exceptions:
+// they cut the length first. The kernel also refuses a list that is not there.
 bool is_beyond_memory(const iovec* parts, std::size_t count) noexcept {
   constexpr std::uintptr_t kEnd = std::uintptr_t{1} << 47;
   if (parts == nullptr || count > IOV_MAX) return false;
@@ -50,13 +50,13 @@ bool is_beyond_memory(const iovec* parts, std::size_t count) noexcept {
   return false;
 }
 
-// What a receive of no bytes does: read() returns, recv() waits for a byte that it does not take. A writev() of none returns, too,
-// where a send tells an error.
+// Without room for bytes, read() returns, but recv() waits for a byte and does not take it. Likewise writev()
+// returns, but send() reports an error.
 enum class Family { kFile, kSocket };
 
 constexpr int kReceivesFromKernel = MSG_OOB | MSG_ERRQUEUE;
 
-// 1: there is one, and the call would not wait.
+// 1: a byte is there, and the call would not wait.
 ssize_t look_for_a_byte(int number, std::uint32_t slot, int flags) noexcept {
   char byte;
   const iovec part{&byte, 1};
@@ -73,14 +73,14 @@ ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size
     PlainReceive call(number, slot);
     if (call.allowed()) return call.done(plain(), amount == Amount::kBytes);
   }
-  // Another user's process could change bytes between the program's look at them and its receive.
+  // A process of another user could change bytes between the program's peek and its receive.
   if ((flags & MSG_PEEK) != 0 && slot_at(slot).is_foreign && slot_at(slot).stage.load() != Stage::kPlain)
     detach_later(number, Why::kOption);
   if (amount == Amount::kNothing) {
-    // An urgent byte counts as one that is there, before an error behind it.
+    // An urgent byte counts as a byte, before an error behind it.
     if (Wire(slot_at(slot), number, 0).is_at_mark()) return plain();
     const ssize_t there = look_for_a_byte(number, slot, flags);
-    // Urgent data and the end have answers of their own.
+    // The kernel has other answers for urgent data and the end.
     if (there < 0 && errno == EAGAIN && !may_wait(number, flags)) return plain();
     return there > 0 ? 0 : there;
   }
@@ -133,7 +133,7 @@ ssize_t send_parts(int number, const iovec* parts, int count, int flags, const P
   return send_or(number, slot, parts, static_cast<std::size_t>(count), flags, Family::kFile, plain);
 }
 
-// A name that goes with a message, which TCP does not look at. 0, or what the kernel says of it.
+// TCP ignores a message's name. Returns 0, or the kernel's error for it.
 int error_of_name(const void* name, socklen_t length, std::size_t length_max) noexcept {
   if (name == nullptr || length == 0) return 0;
   if (length > length_max) return EINVAL;
@@ -171,7 +171,7 @@ ssize_t send_message(int number, const msghdr* message, int flags) noexcept {
     if (message->msg_controllen > 0) detach_passed_numbers(*message);
     return plain();
   }
-  if (message->msg_controllen > 0) {  // timestamps and the like are TCP's
+  if (message->msg_controllen > 0) {  // only TCP has timestamps and the like
     detach(number, Why::kOption);
     return plain();
   }
@@ -227,7 +227,7 @@ EXS_EXPORT ssize_t recvfrom(int number, void* memory, size_t bytes, int flags, s
   });
   if (went_to_kernel || result < 0 || from == nullptr) return result;
   if (!is_writable(length, sizeof *length)) return fail(EFAULT);
-  *length = 0;  // as TCP says it
+  *length = 0;  // as TCP reports it
   return result;
 }
 EXS_EXPORT ssize_t __recvfrom_chk(int number, void* memory, size_t bytes, size_t room, int flags,
@@ -242,7 +242,7 @@ EXS_EXPORT int recvmmsg(int number, mmsghdr* messages, unsigned count, int flags
   const std::uint32_t slot = slot_of(number);
   if (slot == 0 || (limit != nullptr && !is_there(limit)))
     return libc().recvmmsg(number, messages, count, flags, limit);
-  int error = 0;  // comes before all bytes, as the kernel has it for this call alone
+  int error = 0;  // precedes all bytes; the kernel checks it for this call alone
   socklen_t length = sizeof error;
   if (libc().getsockopt(number, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error != 0)
     return static_cast<int>(fail(error));
@@ -254,7 +254,8 @@ EXS_EXPORT int recvmmsg(int number, mmsghdr* messages, unsigned count, int flags
                                                                     (flags & ~MSG_WAITFORONE) | wait)
                                                   : fail(EFAULT);
     if (result < 0 && received == 0) return -1;
-    if (result < 0 && errno != EAGAIN) slot_at(slot).receiver.error = errno;  // which the next call tells
+    // The next call reports it.
+    if (result < 0 && errno != EAGAIN) slot_at(slot).receiver.error = errno;
     if (result < 0) return received;
     messages[i].msg_len = static_cast<unsigned>(result);
     ++received;

@@ -1,4 +1,4 @@
-// vfork, which returns twice on one stack: a function of the compiler's cannot call it and go on.
+// vfork in assembly, because it returns twice on one stack, which no compiled function survives.
 #include <cerrno>
 
 #include "sockets/preload/symbols/export.h"
@@ -11,8 +11,8 @@ extern "C" __attribute__((visibility("hidden"), used)) int exs_sockets_vfork_fai
   return -1;
 }
 
-// The child counts as one from before it exists until its parent runs again. The place of the return address is the caller's
-// to use by then, so it is kept in a register.
+// The child is counted before it exists, until its parent runs again. The caller may reuse the stack slot of
+// the return address by then, so a register holds that address.
 asm(R"(
   .text
   .globl vfork

@@ -1,4 +1,5 @@
-// poll, select, epoll: before a thread sleeps in the kernel it looks at the connections whose peers ring no bells.
+// poll, select and epoll. Before a thread sleeps in the kernel it looks at connections whose peers ring no
+// bells.
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
@@ -20,27 +21,27 @@
 namespace exs::sockets {
 namespace {
 
-// A list can have nothing that is ours: the kernel's call it is, as it is.
+// Without connections and sets of ours, the kernel's call serves unchanged.
 bool knows_nothing() noexcept {
   return !watches_copies() && !has_epoll_sets();
 }
 
-// Epoll sets in a list: the kernel alone knows of them, so their connections ring.
+// An epoll set inside a list is known to the kernel only, so its connections need bells.
 void share_if_set(int number) noexcept {
   if ((entry_of(number) & kEpollBit) != 0) share_epoll_set(number);
 }
 
-// Of a connection, or of an epoll set that somebody waits for as for a connection.
+// Serves connections, and epoll sets that are waited for.
 bool number_has_bytes(int number) noexcept {
   const std::uint32_t slot = slot_of(number);
   return slot != 0 ? has_bytes(slot) : set_has_bytes(number);
 }
 
-// A wait for several connections by a list of some kind:
-//   each(use)     use(number, slot) for each connection, and with slot 0 each epoll set, that is waited for to be readable
-//   ask(ours)     asks the kernel without waiting, and adds the connections that have bytes if `ours`
+// Waits for several connections, by a list of some kind:
+//   each(use)     calls use(number, slot) for each connection waited for to be readable; slot 0: an epoll set
+//   ask(ours)     asks the kernel without waiting; `ours`: adds the connections that have bytes
 //   sleep()       the kernel's own call
-//   heard_bells() whether that ended for bells alone, of bytes that somebody has taken
+//   heard_bells() the last call ended for bells alone, of bytes already taken
 template <typename List>
 int wait_for(List& list, bool may_sleep) noexcept {
   constexpr std::uint64_t kAskKernelNs = 20'000;
@@ -96,7 +97,7 @@ template <typename Call>
 struct PollList {
   pollfd* entries;
   nfds_t count;
-  const Call& call;  // (now)
+  const Call& call;  // call(now)
 
   template <typename Use>
   void each(const Use& use) const noexcept {
@@ -106,10 +107,11 @@ struct PollList {
             slot != 0 || (entry_of(entries[i].fd) & kEpollBit) != 0)
           use(entries[i].fd, slot);
   }
-  bool* bells;  // heard
+  bool* bells;  // an event was a bell alone
 
   [[nodiscard]] bool heard_bells() const noexcept { return *bells; }
-  // What the kernel says of an end, senders learn; an error that it has told us, but the program not, is there still.
+  // Passes the kernel's news of an end to senders. Adds an error that the layer knows of and the program does
+  // not.
   int told(int result) const noexcept {
     *bells = false;
     for (nfds_t i = 0; result >= 0 && i < count; ++i) {
@@ -131,7 +133,7 @@ struct PollList {
       Segment* const segment = place_of(slot).segment.load();
       if (segment != nullptr && note_dead_peer(entries[i].fd, slot_at(slot), *segment))
         entries[i].revents = static_cast<short>(entries[i].revents | POLLHUP);
-      if (slot_at(slot).receiver.error != 0)  // by now
+      if (slot_at(slot).receiver.error != 0)  // note_dead_peer() may have set it
         entries[i].revents = static_cast<short>(entries[i].revents | POLLERR);
     }
     return result;
@@ -167,7 +169,7 @@ struct SelectList {
   int end;
   fd_set* readable;
   const fd_set wanted;
-  const Call& call;  // (now)
+  const Call& call;  // call(now)
 
   template <typename Use>
   void each(const Use& use) const noexcept {
@@ -176,7 +178,7 @@ struct SelectList {
         if (const std::uint32_t slot = slot_of(number); slot != 0 || (entry_of(number) & kEpollBit) != 0)
           use(number, slot);
   }
-  bool* bells;  // heard
+  bool* bells;  // an event was a bell alone
 
   [[nodiscard]] bool heard_bells() const noexcept { return *bells; }
   int told(int result) const noexcept {
@@ -203,7 +205,7 @@ struct SelectList {
   int sleep() const noexcept { return told(call(false)); }
 };
 
-// As far as sets of this size are looked at.
+// The bytes of a set that are checked for this `end`.
 std::size_t bytes_of_set(int end) noexcept {
   constexpr int kBitsOfWord = 64;
   if (end <= 0) return 0;
@@ -226,7 +228,7 @@ int select_with(int end, fd_set* readable, fd_set* writable, fd_set* other, bool
       any = true;
     }
   if (!any) return call(false);
-  // A program may have no more of a set than it needs.
+  // A program may have allocated only the needed part of a set.
   fd_set wanted_readable{};
   fd_set wanted_writable{};
   fd_set wanted_other{};
@@ -245,7 +247,8 @@ int select_with(int end, fd_set* readable, fd_set* writable, fd_set* other, bool
   return wait_for(list, may_sleep);
 }
 
-// Whether a limit lets a call sleep. Of one that is not there the kernel speaks at once, and of all where nothing is looked at.
+// The limit lets the call sleep. The kernel checks a bad pointer itself, and every limit while the layer
+// watches nothing.
 bool waits(const timespec* limit) noexcept {
   return limit == nullptr || !watches_copies() ||
          (is_there(limit) && (limit->tv_sec != 0 || limit->tv_nsec != 0));
@@ -255,7 +258,7 @@ bool waits(const timeval* limit) noexcept {
          (is_there(limit) && (limit->tv_sec != 0 || limit->tv_usec != 0));
 }
 
-// `call` is (events, max, now).
+// `call` is call(events, max, now).
 template <typename Call>
 int epoll_with(int set, epoll_event* events, int max, bool may_sleep, const Call& call) noexcept {
   const KernelWait kernel{&call,
