@@ -1,4 +1,4 @@
-"""Programs that run plainly and with libexs_sockets.so, and must print the same. EXS_SOCKETS_LIBRARY is the library."""
+"""Runs programs plainly and with libexs_sockets.so, and compares their output. EXS_SOCKETS_LIBRARY is the library."""
 import os
 import subprocess
 import unittest
@@ -6,10 +6,10 @@ import unittest
 LIBRARY = os.environ["EXS_SOCKETS_LIBRARY"]
 LIMIT_S = 120
 PYTHON = "/usr/bin/python3"
-# spin: a thread that looks for bytes finds them, however busy the machine is.
+# spin: a thread that looks for bytes finds them even on a busy machine.
 LAYERED = {"spinning": "after=1,spin=10ms", "not spinning": "after=1,spin=0,ring=4k"}
 
-# near, far: the two ends of a connection of this process, which have met.
+# near, far: the two ends of a connection in this process, which have met.
 COMMON = """
 import ctypes, os, select, socket, subprocess, sys, threading
 listener = socket.create_server(("127.0.0.1", 0))  # says that this process is preloaded

@@ -1,5 +1,5 @@
-// The lane against a peer that stores whatever it likes into the words and the ring, at any moment: no byte outside of the ring
-// is touched, no call goes on for ever, and no more is told than fits.
+// The lane against a peer that stores anything into the words and the ring, at any moment. No byte outside of
+// the ring may be touched, no call may run for ever, and no call may report more than fits.
 #include <sys/mman.h>
 
 #include <boost/test/unit_test.hpp>
@@ -19,10 +19,10 @@ namespace lane = exs::lane;
 
 constexpr std::size_t kCapacity = 4096;
 constexpr std::size_t kSinkBytes = 3 * kCapacity;
-// Of one call. A receive of kSinkBytes, byte by byte, is the longest.
+// The limit for one call. The longest one receives kSinkBytes, byte by byte.
 constexpr std::size_t kLoadsMax = 64 * kSinkBytes;
 
-// What the peer stores: what the victim knows, a little more or less, or anything.
+// The peer stores values near those that the victim knows, or arbitrary ones.
 class Peer {
  public:
   enum class Kind { kAnything, kEmptyStretches };
@@ -55,11 +55,11 @@ class Peer {
 };
 std::optional<Peer> g_peer;
 
-// Each load is a value of its own.
+// Each load returns a new value.
 template <typename T>
 struct HostileWord {
   std::uint64_t (*known)() = [] { return std::uint64_t{0}; };
-  std::uint64_t (*empty)() = nullptr;  // of an empty stretch
+  std::uint64_t (*empty)() = nullptr;  // the value during an empty stretch
 
   [[nodiscard]] T load() const {
     if (g_peer->only_empty_stretches()) {
@@ -96,7 +96,7 @@ Words hostile_words(bool of_receiver) {
   return words;
 }
 
-// Bytes with pages around them that nobody may touch.
+// Bytes between pages that forbid any access.
 class GuardedBytes {
  public:
   GuardedBytes() {
@@ -143,7 +143,7 @@ struct Memory {
   }
 };
 
-// A TCP connection by which anything may come, within what was asked for.
+// A TCP connection with arbitrary answers, within the bounds of the question.
 struct AnyWire {
   const GuardedBytes& ring;
 

@@ -1,4 +1,4 @@
-// The lane, in every order in which the steps of its two ends can happen.
+// The lane, in every order of the steps of its two ends.
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 
@@ -9,7 +9,7 @@ namespace lane_test {
 using exs::test::lane_world::Explorer;
 using exs::test::lane_world::Sizes;
 
-// Every step is thrown out of, which sanitizers make dear: they see two bytes less, release all.
+// Each step throws, which is slow with sanitizers. They send two bytes less; release sends all.
 #if defined(EXS_SANITIZED_address_undefined) || defined(EXS_SANITIZED_thread)
 constexpr std::uint8_t kLeftOut = 2;
 #else
@@ -26,7 +26,7 @@ void explore(Sizes sizes) {
   BOOST_TEST(result.ends > 0U);
   BOOST_TEST(result.moments < kMomentsMax);
   BOOST_TEST(result.used_ring);
-  // What does not fit into the ring turns to TCP, and the next stretch may begin as soon as the ring is read.
+  // Bytes that do not fit into the ring turn to TCP. The next stretch may begin once the ring has been read.
   BOOST_TEST(result.turned == (sizes.items > sizes.ring));
 }
 

@@ -27,7 +27,7 @@ namespace {
 constexpr unsigned kByteBits = 8;
 constexpr std::size_t kPackMax = 6;
 
-// Bytes of an operation, at most kPackMax; each piece that is copied is a step.
+// The bytes of an operation, at most kPackMax. Each copied piece is a step.
 struct Bytes {
   std::uint8_t bytes[kPackMax] = {};
   std::size_t count = 0;
@@ -51,7 +51,7 @@ struct Bytes {
     std::memcpy(bytes + count, &packed, n);
     count += n;
   }
-  // What a call of TCP found: a count or an errno, and the bytes.
+  // Takes the result of a TCP call: a count or an errno, and the bytes.
   long take(std::uint64_t packed) {
     const long result = static_cast<std::int8_t>(packed & 0xff);
     if (result > 0) {
@@ -129,7 +129,7 @@ struct ModelWire {
     });
     return 0;
   }
-  // By the sender's own descriptor, which the receiver has got hold of.
+  // By the sender's own descriptor, which the receiver has borrowed.
   std::int64_t sent_by_peer() { return sent(); }
   static void break_off() { throw std::logic_error("bytes are sent between those that are sent again"); }
   bool resend_first(std::size_t count) {
@@ -145,7 +145,7 @@ struct ModelWire {
   bool resend(const lane::Ring& ring, std::uint64_t position, std::uint64_t start, std::size_t count) {
     return count == 0 || send_back(ring, position, start, count) == 0;
   }
-  // The sender's step comes again until it is so.
+  // The sender repeats its step until the word has changed.
   static bool await(const ModelWord<std::uint32_t>& word, std::uint32_t value) {
     if (word.value() == value && g_log->next == g_log->found.size()) throw Suspended{};
     return word.load() != value;
@@ -159,7 +159,7 @@ lane::Ring ring_of(World& world, const Sizes& sizes) {
   return {reinterpret_cast<std::byte*>(world.ring), sizes.ring};
 }
 
-// A send that does not wait: as Sending in sockets/preload/sending.cc.
+// A send that does not wait, like Sending in sockets/preload/sending.cc.
 void send(World& world, const Sizes& sizes) {
   ModelWire wire{world};
   lane::Sender<ModelWord, ModelWire> sender(world.sender, world.words, ring_of(world, sizes), wire);
@@ -192,7 +192,7 @@ void send(World& world, const Sizes& sizes) {
   }
   world.next_item = static_cast<std::uint8_t>(world.next_item + source.count);
 }
-// A sender that has nothing to send does what a peer that leaves asks of it.
+// A sender with nothing to send takes the bytes back when its peer leaves.
 void wake_sender(World& world, const Sizes& sizes) {
   ModelWire wire{world};
   lane::Sender<ModelWord, ModelWire> sender(world.sender, world.words, ring_of(world, sizes), wire);
@@ -263,7 +263,7 @@ World::World(const Sizes& sizes) {
 
 Fingerprint World::fingerprint() const {
   thread_local std::string key;
-  key.assign(1, '-');  // shifts what the first hash is of against what the second one is
+  key.assign(1, '-');  // makes the second hash read its input at another offset
   const auto add = [&](std::uint64_t value) {
     key.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
@@ -350,8 +350,8 @@ std::optional<World> Explorer::step_receiver(const World& before, std::uint8_t k
   return world;
 }
 
-// What is unread in a ring whose sender has turned comes before what it has sent by TCP since, so it cannot be sent now: the
-// connection is reset.
+// The unread bytes of a ring precede what a turned sender has sent by TCP since, so they cannot be sent now.
+// The layer resets the connection.
 bool is_given_up(const World& world, const Sizes& sizes) {
   return !sizes.may_return && world.phase == Phase::kLeaving && !world.sender.open &&
          world.words.written.value() != world.words.consumed.value();
@@ -373,7 +373,7 @@ bool Explorer::look_at(const World& world) {
   return true;
 }
 
-// Goes back from the ends.
+// Walks back from the ends.
 void Explorer::count_hopeless(const std::vector<bool>& ends) {
   std::sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) { return a.to < b.to; });
   std::vector<bool> has_hope = ends;
@@ -403,7 +403,7 @@ Explorer::Result Explorer::run(std::size_t moments_max) {
   while (!open.empty() && result_.complaint.empty() && seen.size() < moments_max) {
     const World world = std::move(open.front());
     open.pop_front();
-    const auto from = static_cast<std::uint32_t>(ends.size());  // in the order in which they were first seen
+    const auto from = static_cast<std::uint32_t>(ends.size());  // in the order of their discovery
     ends.push_back(look_at(world));
     const auto go = [&](std::optional<World> next) {
       if (!next) return;

@@ -1,6 +1,7 @@
-// One direction of a connection, with a sender and a receiver whose every load, store and call of TCP is one step, so that a
-// test can run the steps in each order there is. An operation is run again from its beginning for each of its steps, with what
-// the steps before had found; so all there is to a moment is the values here, and two equal ones need to be gone on from once.
+// One direction of a connection with a sender and a receiver. Each load, store and call of TCP is one step,
+// so that a test can run the steps in every order. An operation is repeated from its beginning for each step,
+// with the results of its earlier steps. So a moment consists of the values here alone, and equal moments
+// need only one continuation.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,10 @@ namespace exs::test::lane_world {
 inline constexpr std::uint8_t kBell = 255;
 inline constexpr std::size_t kRingMax = 4;
 
-// Thrown where the step after the one that was asked for would begin.
+// Thrown where the step after the requested one would begin.
 struct Suspended {};
 
-// What the steps of an operation have found so far.
+// The results of an operation's steps so far.
 struct Log {
   std::vector<std::uint64_t> found;
   std::size_t next = 0;
@@ -87,21 +88,21 @@ class ModelWord {
 using Words = lane::Direction<ModelWord>;
 
 struct Sizes {
-  std::uint8_t items = 5;     // sent in all: bytes 1, 2, 3 ...
+  std::uint8_t items = 5;     // number of bytes sent: 1, 2, 3 ...
   std::size_t ring = 1;       // bytes
   std::size_t tcp = 3;        // bytes that TCP holds
-  std::size_t at_a_time = 1;  // bytes of a send and of a receive
-  bool may_detach = false;    // the receiver leaves, at any time
-  bool may_return = false;    // and resends what is unread, for a sender that makes no more calls
-  bool may_take = false;      // the receiver leaves with what is unread, at any time
-  bool may_look = false;      // the receiver disarms and arms, at any time
+  std::size_t at_a_time = 1;  // bytes of each send and each receive
+  bool may_detach = false;    // the receiver may leave at any time
+  bool may_return = false;    // it then resends the unread bytes, for a sender without further calls
+  bool may_take = false;      // the receiver may leave with the unread bytes at any time
+  bool may_look = false;      // the receiver may disarm and arm at any time
   bool wants_each = false;    // the receiver wants a bell for each put
-  std::uint8_t wakes_at = 0;  // the sender wakes the receiver, for nothing, before this byte
+  std::uint8_t wakes_at = 0;  // the sender wakes the receiver, without bytes, before this byte
 };
 
 enum class Phase : std::uint8_t { kReading, kLeaving, kTaking, kLeft };
 
-// Two hashes of 64 bits each: that two of ten million different moments have both alike is less likely than that memory errs.
+// Two hashes of 64 bits. A collision among ten million moments is less likely than an error of the memory.
 struct Fingerprint {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
@@ -125,21 +126,22 @@ struct World {
   Phase phase = Phase::kReading;
   Log sending;
   Log receiving;
-  std::uint8_t receive_kind = 0;  // of the operation under way
+  std::uint8_t receive_kind = 0;  // of the operation in progress
 
   explicit World(const Sizes& sizes);
-  // Of all there is to a moment.
+  // Covers everything that a moment consists of.
   [[nodiscard]] Fingerprint fingerprint() const;
 };
 
-// The moments after one step of the sender, and of the receiver. A complaint says what must not have happened.
+// Explores all moments by steps of the sender and of the receiver. A complaint describes what must not
+// happen.
 class Explorer {
  public:
   explicit Explorer(const Sizes& sizes) : sizes_(sizes) {}
   struct Result {
     std::size_t moments = 0;
-    std::size_t ends = 0;      // in which all has been read
-    std::size_t hopeless = 0;  // from which no way leads to an end
+    std::size_t ends = 0;      // moments in which everything has been read
+    std::size_t hopeless = 0;  // moments from which no way leads to an end
     bool used_ring = false;
     bool turned = false;
     std::string complaint;
@@ -149,7 +151,7 @@ class Explorer {
  private:
   std::optional<World> step_sender(const World& before);
   std::optional<World> step_receiver(const World& before, std::uint8_t kind);
-  // Whether it is an end.
+  // Returns whether it is an end.
   bool look_at(const World& world);
   void count_hopeless(const std::vector<bool>& ends);
 

@@ -1,4 +1,4 @@
-// What the lines of sockets.conf say.
+// The rules of sockets.conf.
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 #include <string>
@@ -41,7 +41,7 @@ BadLines bad_lines_of(std::string_view text) {
   return bad;
 }
 
-// An address alone, which patterns are made of, too.
+// A plain address, which patterns consist of, too.
 Address address_of(std::string_view text) {
   Pattern pattern;
   BOOST_TEST(parse_pattern(text, pattern));
@@ -52,7 +52,7 @@ const Settings& settings_of(const Policy& policy, Side side, std::string_view pe
   return policy.settings_at(policy.find({side, address_of(peer), port}));
 }
 
-// Whether a pattern is about a peer, by a rule of it.
+// A rule with the pattern fits the peer.
 bool matches(std::string_view pattern, std::string_view peer, std::uint16_t port = 80) {
   const Policy policy = policy_of("* connect " + std::string(pattern) + " off");
   return policy.find({Side::kConnect, address_of(peer), port}) < policy.count;
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(there_is_an_end_to_rules_and_to_complaints) {
 }
 
 BOOST_AUTO_TEST_CASE(any_bytes_end_in_rules_or_in_complaints) {
-  // Pieces of lines, in any order, get further than bytes do.
+  // Pieces of lines in any order get further than random bytes do.
   const std::vector<std::string> pieces = {"*",      " ",      "\n",   "listen", "connect", ":80", "10.0.0.1",
                                            "/8",     "[",      "::1",  "]",      "on",      "off", "ring=4k",
                                            "users=", "same",   ",",    "#",      "\t",      "\r",  "redis-",

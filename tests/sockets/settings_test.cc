@@ -1,4 +1,4 @@
-// What EXS_SOCKETS says.
+// The texts of EXS_SOCKETS and EXS_SHM_USERS.
 #include <boost/test/unit_test.hpp>
 #include <string>
 

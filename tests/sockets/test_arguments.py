@@ -1,14 +1,14 @@
-"""Calls with arguments that make no sense, or memory that is not there: they return what the kernel returns, and leave the connection as it
-was. EXS_SOCKETS_LIBRARY is the library."""
+"""Calls with invalid arguments, or with memory that is not there. They must return the kernel's errors and leave the
+connection unchanged. EXS_SOCKETS_LIBRARY is the library."""
 import os
 import subprocess
 import unittest
 
 from compared import LIBRARY, LIMIT_S, PYTHON, Compared
 
-# C(name, arguments...) makes a call on a pair of its own, of which far has ten bytes to receive, and says what came of it. `nowhere`,
-# `wall` and `cut` are places without memory: at no address that a process has, in a page that may not be touched, and up to the end of
-# a file that became shorter. `edge` has four bytes before the wall.
+# C(name, arguments...) makes a call on a new pair, of which far has ten bytes to receive, and prints the result.
+# `nowhere`, `wall` and `cut` are places without memory: at an address that no process has, in a protected page, and
+# beyond the end of a truncated file. `edge` has four bytes before the wall.
 BEFORE = """
 import mmap, resource, struct
 libc = ctypes.CDLL(None, use_errno=True)
@@ -61,7 +61,7 @@ def C(name, *arguments, of="far"):
 
 class Arguments(Compared):
     def compare_calls(self, program):
-        # The addresses differ from run to run.
+        # The addresses differ between runs.
         self.compare(BEFORE.replace("arguments[1:] if \"mmsg\" not in name else \"\"", "len(arguments)") + program)
 
     def test_of_receives(self):
@@ -163,7 +163,7 @@ for how in (lambda: ctypes.string_at(wall, 1)), (lambda: ctypes.string_at(cut, 1
 """)
 
     def test_a_thread_that_blocks_the_signals_of_faults(self):
-        # By itself, by the mask that it begins with, and by functions of old.
+        # The mask is set directly, inherited at the start, or set by old functions.
         self.compare_calls("""
 import signal
 def faults():

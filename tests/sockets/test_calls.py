@@ -1,6 +1,6 @@
-"""Programs of a few calls, run plainly and with libexs_sockets.so: they must print the same. Each stands for a defect that random
-scripts (twin) do not find, because they need threads, stdio or other programs.
-EXS_SOCKETS_LIBRARY is the library."""
+"""Programs of a few calls, which must print the same plainly and with libexs_sockets.so. Each stands for a defect that
+random scripts (twin) do not find, because it needs threads, stdio or other programs. EXS_SOCKETS_LIBRARY is the
+library."""
 import unittest
 
 from compared import Compared
@@ -34,7 +34,7 @@ print([len(waits.poll(limit)) for limit in (10, 0, 0)], far.recv(100))
 """)
 
     def test_a_program_gets_a_connection_as_its_stdin(self):
-        # Python's subprocess is a child of vfork that duplicates a connection which is closed at exec.
+        # Python's subprocess makes a child of vfork. The child duplicates a connection that is closed at exec.
         self.compare("""
 near.sendall(b"unread, ")
 child = subprocess.Popen(["cat"], stdin=far, stdout=subprocess.PIPE)
@@ -565,7 +565,8 @@ for order in (5, 2, 7, 0, 3, 6, 1, 4), (0, 1, 2, 3, 4, 5, 6, 7), (3, 3, 1, 3):
 """)
 
     def test_a_wait_tells_those_of_last_time_first(self):
-        # libzmq's test_spec_req: connections that have met, and such that have not, get bytes in turn, and answer in that order.
+        # From libzmq's test_spec_req: connections with and without a lane get bytes in turn, and must answer in that
+        # order.
         self.compare("""
 waits = select.epoll()
 def told():

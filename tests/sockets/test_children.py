@@ -1,5 +1,6 @@
-"""Programs that cannot load libexs_sockets.so, started by one that has it: they run as without it, and nothing is said on their standard
-error. EXS_SOCKETS_LIBRARY is the library; a compiler is needed, and musl-gcc for a program of another C library."""
+"""Programs that cannot load libexs_sockets.so, started by one that has it. They must run as without it, with nothing on
+their standard error. EXS_SOCKETS_LIBRARY is the library. The test needs a compiler, and musl-gcc for a program with
+another C library."""
 import os
 import shutil
 import subprocess

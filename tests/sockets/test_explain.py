@@ -1,5 +1,5 @@
-"""exs-explain --sockets, of programs that run with libexs_sockets.so and without: what it says of their connections is so.
-EXS_SOCKETS_LIBRARY is the library, EXS_TOOLS the folder of the programs."""
+"""exs-explain --sockets on programs with libexs_sockets.so and without: its report must be true. EXS_SOCKETS_LIBRARY is
+the library, EXS_TOOLS the folder of the programs."""
 import ast
 import json
 import os
@@ -21,7 +21,7 @@ CONNECTION_KEYS = ["descriptors", "local", "remote", "tcp_state", "peer_pid", "p
                    "unread_bytes", "peer_unread_bytes", "turns", "bells", "sleeps", "looks_found", "looks_missed", "processes",
                    "reason", "fact", "cure"]
 PROCESS_KEYS = ["pid", "program", "served", "reason", "fact", "cure", "connections"]
-# Does what a line says, and answers with `result`.
+# Executes each line and answers with `result`.
 PROGRAM = """
 import os, socket, sys
 names = {"os": os, "socket": socket}
@@ -30,13 +30,13 @@ for line in sys.stdin:
     exec(line, names)
     print(repr(names["result"]), flush=True)
 """
-# `fd` becomes the memory of the program's family.
+# Sets `fd` to the memory of the program's family.
 FAMILY = """fd = next(int(number) for number in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{number}")
     and "exs-sockets-family" in os.readlink(f"/proc/self/fd/{number}"))""".replace("\n", "")
 
 
 class Program:
-    """A program that makes the calls that the test asks for, and none of its own."""
+    """A program that makes only the calls that the test requests."""
 
     def __init__(self, words):
         environment = {**os.environ, "LD_PRELOAD": LIBRARY, "EXS_SOCKETS": words, "EXS_SOCKETS_CONF": "/dev/null"}
@@ -85,7 +85,7 @@ class SocketsTest(unittest.TestCase):
         return program
 
     def connect(self, client, server):
-        """`own` is the connection, at both ends."""
+        """Both ends name the connection `own`."""
         port = server.do('listener = socket.create_server(("127.0.0.1", 0)); result = listener.getsockname()[1]')
         client.do(f'own = socket.create_connection(("127.0.0.1", {port}))')
         server.do("own = listener.accept()[0]")
@@ -132,7 +132,7 @@ class Connections(SocketsTest):
         client.do("own.sendall(bytes(300))")
         self.assertEqual(connection_of(server)["unread_bytes"], 300)
         self.assertEqual(connection_of(client)["peer_unread_bytes"], 300)
-        # Nobody has to run for it.
+        # Neither program has to run for the report.
         os.kill(server.pid, signal.SIGSTOP)
         self.assertEqual(connection_of(server)["unread_bytes"], 300)
         os.kill(server.pid, signal.SIGCONT)
@@ -181,7 +181,7 @@ class Connections(SocketsTest):
         server.do("own.sendall(bytes(100))")
         left = connection_of(server)
         self.assert_lanes(left, "tcp", "tcp", "lane", "peer-left")
-        self.assertIn("; there: option: ", left["fact"])  # which is asked
+        self.assertIn("; there: option: ", left["fact"])  # the report of the other end
 
     def exchange_until_met(self, client, server, watched):
         for _ in range(1000):
@@ -193,11 +193,11 @@ class Connections(SocketsTest):
     def test_the_other_end_makes_no_call(self):
         client, server = self.start(), self.start()
         self.connect(client, server)
-        # For longer than a program is scheduled late.
+        # Longer than the scheduler delays a program.
         client.do("import time; end = time.monotonic() + 0.1; [own.send(b'x') for _ in iter(lambda: time.monotonic() < end, False)]")
         client.do("result = [own.send(b'x') for _ in range(100)]")
         self.assert_lanes(connection_of(client), "tcp", "tcp", "calling", "asking")
-        # Nor does this one go on without it.
+        # The caller also waits for the other end.
         server.do("own.recv(100)")
         self.exchange_until_met(client, server, client)
         self.assert_lanes(connection_of(client), "ring", "ring", "lane", "")
@@ -214,7 +214,7 @@ class Connections(SocketsTest):
     def test_a_caller_that_is_not_preloaded(self):
         client, server = self.start(None), self.start()
         self.connect(client, server)
-        # Until it looks no more.
+        # By then the called end has stopped looking.
         server.do("import time; end = time.monotonic() + 6; [own.send(b'x') for _ in iter(lambda: time.monotonic() < end, False)]")
         connection = connection_of(server)
         self.assert_lanes(connection, "tcp", "tcp", "plain", "peer-not-preloaded")
@@ -229,7 +229,7 @@ class Connections(SocketsTest):
         connection = connection_of(server)
         self.assert_lanes(connection, "tcp", "tcp", "noted", "shared")
         self.assertIn("(2 have it now)", connection["fact"])
-        # As servers do it that fork for each connection: the other one lets it go.
+        # Like servers that fork for each connection: the other process closes it.
         server.do("os.write(ends[1], b'x'), os.waitpid(-1, 0)")
         self.exchange_until_met(client, server, client)
         self.assert_lanes(connection_of(server), "ring", "ring", "lane", "")
@@ -377,7 +377,7 @@ class Processes(SocketsTest):
         program = self.start()
         program.process.kill()
         os.waitid(os.P_PID, program.pid, os.WEXITED | os.WNOWAIT)
-        self.assert_unserved(program, "no-process")  # it has ended, and nobody has asked for that
+        self.assert_unserved(program, "no-process")  # it is a zombie
         program.kill()
         self.assert_unserved(program, "no-process")
 
@@ -410,7 +410,7 @@ class Processes(SocketsTest):
 
 
 class Memory(SocketsTest):
-    """The memory that the programs keep for it may hold anything."""
+    """The programs' memory for the report may hold anything."""
 
     def test_a_look_takes_no_memory(self):
         client, _ = self.two_ends()
@@ -455,7 +455,7 @@ class Memory(SocketsTest):
             stages.add(connection["stage"])
             self.assertIn(connection["sends_by"], ("ring", "tcp"))
             explain(client.pid)
-            # Nor does the other end's report suffer, whose peer it is.
+            # The report of the other end, which has this one as its peer, stays right.
             self.assertEqual(connection_of(server)["stage"], "lane")
         self.assertGreaterEqual(stages, {"noted", "calling", "offered", "lane", "plain"})
 

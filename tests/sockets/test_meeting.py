@@ -1,4 +1,4 @@
-"""Whether two ends of a connection find one another. EXS_SOCKETS_LIBRARY is the library."""
+"""Two ends of a connection find one another. EXS_SOCKETS_LIBRARY is the library."""
 import os
 import re
 import subprocess
@@ -34,7 +34,7 @@ for _ in range(2):
     connection.close()
 """
 
-# Sends more often than it waits for a caller before that makes its first call.
+# Makes more sends than the called end waits for a caller, before the caller's first call.
 SENDS_FIRST = """
 import socket
 listener = socket.create_server(("127.0.0.1", 0))
@@ -68,7 +68,7 @@ def start(code, *arguments):
 
 class Meeting(unittest.TestCase):
     def test_a_listener_that_is_closed_after_it_accepted_is_still_found(self):
-        """As for the data of FTP; the second one listens at the port of the first."""
+        """FTP's data connections work so. The second server listens at the port of the first."""
         with start(SERVER) as server:
             self.addCleanup(server.kill)
             with start(CLIENT, server.stdout.readline().strip()) as client:

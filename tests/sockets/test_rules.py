@@ -1,5 +1,5 @@
-"""Rules of sockets.conf, in programs that are run with libexs_sockets.so: what they say of a connection comes true.
-EXS_SOCKETS_LIBRARY is the library."""
+"""Rules of sockets.conf in programs with libexs_sockets.so: connections must follow them. EXS_SOCKETS_LIBRARY is the
+library."""
 import os
 import pathlib
 import re
@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "servers"))
 from servers import LIBRARY, LIMIT_S, free_ports  # noqa: E402
 
 OFF = "off: a line of sockets.conf"
-# Both ends of connections in turn, each by a port of its own.
+# Both ends of two connections in turn, each with its own port.
 PROGRAM = """
 import os, socket, sys
 ports = [int(port) for port in sys.argv[1:]]
@@ -40,7 +40,7 @@ class Rules(unittest.TestCase):
         self.ports = [first, first + 1]
 
     def run_with(self, text, program=PROGRAM, **environment):
-        """(what ends said, other lines); `text` may name the ports {a} and {b}."""
+        """Returns (lines of the ends, other lines); `text` may contain the ports {a} and {b}."""
         conf = self.folder / "sockets.conf"
         conf.write_bytes(text.format(a=self.ports[0], b=self.ports[1]).encode())
         return self.run_by(conf, program, **environment)
@@ -81,7 +81,7 @@ class Rules(unittest.TestCase):
         ends, _ = self.run_with("* connect *:{b} off\n")
         self.assertIn(OFF, self.ends_of(ends, "connected")[1])
         self.assertEqual([bool(count) for count in self.ring_bytes(ends)].count(True), 2)
-        # Who listens and does not want to does not say so, and callers do not wait.
+        # A listening end that is switched off has no mark, so callers do not wait.
         ends, _ = self.run_with("* listen *:{b} off\n")
         self.assertIn("peer-not-preloaded", self.ends_of(ends, "connected")[1])
         self.assertIn(OFF, self.ends_of(ends, "accepted")[1])
@@ -129,7 +129,7 @@ class Rules(unittest.TestCase):
                 self.assertEqual(len(others), 1, others)
                 self.assertIn(str(path), others[0])
                 self.assertTrue(all(self.ring_bytes(ends)), ends)
-        os.mkfifo(self.folder / "fifo")  # nobody writes, and nobody waits for it
+        os.mkfifo(self.folder / "fifo")  # no process writes, so a blocking open would hang
         self.assertTrue(all(self.ring_bytes(self.run_by(self.folder / "fifo")[0])))
 
 

@@ -1,4 +1,4 @@
-"""A program of few descriptors, little address space or little memory that it may lock has as much of them as without
+"""A program with few descriptors, little address space or a low limit of locked memory has as much of them as without
 libexs_sockets.so. EXS_SOCKETS_LIBRARY is the library."""
 import os
 import subprocess
@@ -8,7 +8,8 @@ import unittest
 
 from compared import LIBRARY, LIMIT_S, Compared
 
-# Locks its memory as another user, who may lock so much; its size and the result. With one word more it has a connection by then.
+# Locks its memory as another user, up to a limit. Prints its size and the result. With one more word it has a
+# connection first.
 LOCKS = """
 #include <netinet/in.h>
 #include <stdio.h>
@@ -107,7 +108,7 @@ print("there")
             return [int(word) for word in done.stdout.split()]
 
         size, _ = run(0, {})
-        # A few MiB are enough for a library that may have to serve thousands of connections.
+        # A few MiB must suffice for a library that may serve thousands of connections.
         for words in (), ("connected",):
             with self.subTest(words):
                 self.assertEqual(run(size + (3 << 20), {"LD_PRELOAD": LIBRARY}, *words)[1], 0)

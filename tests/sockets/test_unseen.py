@@ -1,5 +1,5 @@
-"""Ways to the bytes of a connection that pass by the names of the C library's functions: no byte that is not the program's comes out of them.
-EXS_SOCKETS_LIBRARY is the library."""
+"""Ways to a connection's bytes that bypass the names of the C library's functions. They must deliver only bytes of the
+program. EXS_SOCKETS_LIBRARY is the library."""
 import unittest
 
 from compared import Compared

@@ -1,7 +1,8 @@
-// Runs a program in a network namespace of its own: loopback alone, all ports free, and no abstract socket of another program.
+// Runs a program in its own network namespace: loopback only, all ports free, no abstract sockets of other
+// programs.
 //   test-alone PROGRAM ARGUMENT...
-// Only root gets one. Another user would need a user namespace, too, in which files of others change their owners; the
-// program then runs in the network that there is.
+// Only root can make a network namespace alone. Another user would also need a user namespace, where files of
+// other users seem to have new owners. The program then runs in the existing network.
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>

@@ -35,7 +35,7 @@ class PortPipe {
   std::array<int, 2> ends_{};
 };
 
-// A child process. To be created before this process has threads.
+// A child process. Create it before this process has threads.
 class Child {
  public:
   template <typename Body>
@@ -43,7 +43,7 @@ class Child {
     if (pid_ != 0) return;
     try {
       body();
-    } catch (...) {  // not on into the test runner that it is a copy of
+    } catch (...) {  // the exception must not reach the test runner that the child is a copy of
       ::_exit(1);
     }
     ::_exit(0);

@@ -53,7 +53,7 @@ inline bool deny_peer_pidfd() {
   return deny_system_calls({SYS_getsockopt}, ENOPROTOOPT, kPeerPidfd, 2);
 }
 
-// Of RLIMIT_*, soft and hard.
+// `resource` is RLIMIT_*. Sets the soft and the hard limit.
 inline bool lower_limit(int resource, rlim_t limit) {
   const rlimit both{limit, limit};
   return ::setrlimit(static_cast<__rlimit_resource>(resource), &both) == 0;
@@ -65,7 +65,8 @@ inline bool become_user(uid_t user) {
          ::setresuid(user, user, user) == 0 && ::prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
-// CLONE_NEW*. Needs root; with CLONE_NEWPID the next child is the first process of the new namespace.
+// `kinds` are CLONE_NEW*. Needs root. With CLONE_NEWPID the next child is the first process of the new
+// namespace.
 inline bool enter_new_namespace(int kinds) {
   return ::unshare(kinds) == 0;
 }

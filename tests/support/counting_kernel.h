@@ -7,9 +7,9 @@
 
 namespace exs::test {
 
-// From here on the calls of this thread count, from nought.
+// Counts this thread's calls from now on, from 0.
 void count_kernel_calls();
-// They count no longer. How often each was made, by name.
+// Ends the counting. Returns the number of calls by name.
 std::map<std::string, std::uint64_t> counted_kernel_calls();
 
 }  // namespace exs::test

@@ -26,7 +26,7 @@ std::optional<Completion> take_first(std::deque<Completion>& seen, Wanted wanted
   return taken;
 }
 
-// How long nothing need be done, unless a port rings.
+// The time for which nothing is due, unless a port rings.
 int quiet_ms(const DrivenPorts& ports) {
   std::uint64_t quiet_ns = kHangLimitMs * kNsPerMs;
   for (const DrivenPort* port : ports) {

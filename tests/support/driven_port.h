@@ -1,4 +1,4 @@
-// A port that a test drives, as a shard drives its ports, and the completions that came out of it.
+// A port that a test drives, as a shard drives its ports, and the port's completions.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,23 @@ inline constexpr int kHangLimitMs = 120'000;
 // Thread: the owner's.
 class DrivenPort {
  public:
-  // `from` outlives it.
+  // `from` must outlive it.
   explicit DrivenPort(Provider& from);
   explicit DrivenPort(std::unique_ptr<Provider> own);
   DrivenPort(const DrivenPort&) = delete;
   DrivenPort& operator=(const DrivenPort&) = delete;
 
-  // The calling thread drives as a shard's engine does.
+  // The calling thread drives from now on, as a shard's engine does.
   void become_engine();
-  // One round: starts what was posted, looks at the network, takes completions. True: something came.
+  // One round: starts posted operations, looks at the network, takes completions. True: there were
+  // completions.
   bool turn();
-  // Takes the completions that are there already.
+  // Takes the completions that are already there.
   void collect();
   std::optional<Completion> take(CompletionKind kind);
   std::optional<Completion> take(CompletionKind kind, std::uint64_t link);
 
-  // As the end of its process does. Nothing else may be done with it then.
+  // Ends the port as the end of its process would. Only the destructor may follow.
   void destroy_port() { port_.reset(); }
   // The completions of one link so far, in order: a letter for the kind, the token and the error of each.
   [[nodiscard]] std::string history(std::uint64_t link) const;
@@ -43,7 +44,7 @@ class DrivenPort {
   Port* operator->() const { return port_.get(); }
   [[nodiscard]] Provider& provider() const { return provider_; }
 
-  // The time that progress() is told.
+  // The time for progress().
   std::function<std::uint64_t()> clock = monotonic_ns;
   std::deque<Completion> seen;
 
@@ -55,10 +56,10 @@ class DrivenPort {
 
 using DrivenPorts = std::vector<DrivenPort*>;
 
-// Turns all of them until `done()`; sleeps, armed, while there is nothing to do. Throws when nothing completes for
-// long.
+// Turns all of them until `done()`. Sleeps, armed, while there is nothing to do. Throws if nothing completes
+// for a long time.
 void drive_until(const DrivenPorts& ports, const std::function<bool()>& done);
-// Drives all of them until that completion is there, and takes it.
+// Drives all of them until that completion arrives, and takes it.
 Completion await(const DrivenPorts& ports, DrivenPort& where, CompletionKind kind, std::uint64_t link);
 
 }  // namespace exs::test

@@ -83,7 +83,7 @@ void for_each_engine(Visit visit) {
   }
 }
 
-// Whether the thread sleeps through a thousand checks. User Mode Linux does not say in which call it sleeps.
+// True: the thread sleeps through a thousand checks. User Mode Linux does not tell in which call it sleeps.
 bool stays_asleep(const std::filesystem::path& task) {
   const auto look = [&] {
     std::ifstream file(task / "status");

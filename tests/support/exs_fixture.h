@@ -19,8 +19,8 @@ namespace exs::test {
 
 inline constexpr int kHangLimitSeconds = 300;
 
-// For the few cases that do not work with sanitizers: their allocators do not survive a fork of a process
-// with busy threads, and some of their checks need a descriptor when none is free.
+// Marks the few cases that sanitizers break. Their allocators do not survive a fork of a process with busy
+// threads, and some of their checks need a descriptor when none is free.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #else
@@ -36,18 +36,18 @@ inline constexpr bool kThreadSanitized = false;
 std::string errno_name(int error);
 // The outcome of a call that returned `result`: "ok", or the name of the errno.
 std::string outcome(int result);
-// Socket options of level SOL_EXS that are an int.
+// Sets an int option of level SOL_EXS.
 inline int set_option(int socket, int option, int value) {
   return exs_setsockopt(socket, SOL_EXS, option, &value, sizeof value);
 }
-// EXS_SO_PROVIDER.
+// Sets EXS_SO_PROVIDER.
 void choose_provider(int socket, const std::string& choice);
 std::string provider_of(int socket);
 // The counters of a socket; -1: of the process.
 exs_stats_t stats_of(int socket);
-// EXS_QATTR_* that are an int.
+// Reads an int attribute EXS_QATTR_*.
 int attribute(exs_qhandle_t queue, int name);
-// How many kernel descriptors this process holds.
+// The number of kernel descriptors of this process.
 std::size_t open_descriptors();
 // Returns when the kernel lists no engine thread; it lists a thread for a moment after it was joined.
 void await_no_engines();

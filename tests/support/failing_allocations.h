@@ -1,13 +1,13 @@
-// operator new of the whole program, of which one can be made to fail. Link failing_allocations.cc into a program
-// of its own.
+// operator new for the whole program, which can be made to fail. Link failing_allocations.cc into a separate
+// program.
 #pragma once
 
 #include <cstdint>
 
 namespace exs::test {
 
-// Which allocations fail, of those counted from 0: `how_many` from number `first` on, or, if `one_in` is not 0, one in so
-// many, drawn from `seed`.
+// The allocations that fail, counted from 0: `how_many` of them from number `first` on. If `one_in` is not 0,
+// one in so many fails instead, drawn from `seed`.
 struct Shortage {
   std::uint32_t first = 0;
   std::uint32_t how_many = 0;
@@ -15,10 +15,10 @@ struct Shortage {
   std::uint32_t seed = 0;
 };
 
-// Allocations are counted from now on. Those of other threads than the caller's count always, those of the caller while
-// a CountedCall lives.
+// Counts allocations from now on. Those of other threads always count; those of the calling thread count
+// while a CountedCall lives.
 void count_allocations(const Shortage& shortage);
-// No more fail. Returns whether one did.
+// Ends the failures. Returns whether one happened.
 bool stop_counting_allocations();
 std::uint32_t counted_allocations();
 

@@ -38,7 +38,7 @@ Status FakeLink::post_send(std::span<const std::byte> header, LocalSlice payload
   return {};
 }
 
-// What was posted before must have left.
+// Earlier posts must have left.
 Status FakeLink::send_now(std::span<const std::byte> header, LocalSlice payload) {
   if (!sends_now_ || state_ != State::kOpen || !sends_.empty()) return Status(EAGAIN);
   ++sends_posted_;
@@ -72,7 +72,7 @@ Status FakeLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t toke
   return {};
 }
 
-// What was posted before must be done.
+// Earlier posts must be done.
 Status FakeLink::read_now(LocalSlice into, RemoteSlice from) {
   if (!reads_now_ || state_ != State::kOpen || peer_->state_ != State::kOpen || !reads_.empty())
     return Status(EAGAIN);

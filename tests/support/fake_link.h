@@ -37,11 +37,11 @@ class FakeLink final : public Link {
   Status read_now(LocalSlice into, RemoteSlice from) override;
   [[nodiscard]] bool reads_now() const noexcept override { return reads_now_; }
 
-  // From now on messages can leave, and reads end, as they are posted.
+  // From now on messages may leave, and reads may complete, within the call that posts them.
   void let_send_now() { sends_now_ = true; }
   void let_read_now() { reads_now_ = true; }
 
-  // --- The schedule. Each returns false when there is nothing of its kind to do. ---
+  // --- The schedule. Each returns false if there is nothing of its kind to do. ---
   bool deliver_message();  // the oldest message under way to this end lands in a posted receive, or the
                            // oldest write in its window
   bool finish_send();      // our oldest send or write completes
@@ -49,7 +49,7 @@ class FakeLink final : public Link {
   bool finish_read();      // the data of the oldest begun read land here
   bool deliver_end();      // the peer closed its link: once its messages are delivered, this link ends
   std::optional<Completion> poll();
-  // Everything under way is lost; this link ends with `why`. The peer ends when the test breaks it, too.
+  // Loses everything in transit and ends this link with `why`. The peer ends when the test breaks it, too.
   void break_off(Status why);
 
   // --- State that tests check, and forged messages ---
@@ -64,17 +64,17 @@ class FakeLink final : public Link {
   [[nodiscard]] const std::deque<Bytes>& unpolled() const { return unpolled_; }
   [[nodiscard]] bool is_open() const { return state_ == State::kOpen; }
   [[nodiscard]] std::size_t windows() const { return windows_.size(); }
-  // Whether a window on this memory is open.
+  // A window on this memory is open.
   [[nodiscard]] bool exposes(const std::byte* memory) const;
   [[nodiscard]] std::size_t receives_posted() const { return receives_.size(); }
   [[nodiscard]] std::size_t reads_outstanding() const { return reads_.size(); }
   [[nodiscard]] std::size_t writes_outstanding() const { return sends_.size() - messages_out_; }
-  // More than so many are ENOSPC.
+  // Further windows fail with ENOSPC.
   void limit_windows(std::size_t most) noexcept { windows_most_ = most; }
   // The n-th call from now (1 is the next) of a post, expose or withdraw fails; 0: none. ENOTCONN also breaks
   // the link.
   void fail_call(std::uint64_t n, int error) { fail_in_ = n, fail_error_ = error; }
-  // How often those were called, failed calls included.
+  // The number of these calls, including failed ones.
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
 
  private:

@@ -14,7 +14,7 @@
 
 namespace exs::test {
 
-// The process has one, in place of the real provider. Thread: any.
+// The process's only instance, in place of the real provider. Thread: any.
 class FakeVerbs {
  public:
   enum class Connect {
@@ -33,12 +33,12 @@ class FakeVerbs {
     std::vector<std::byte> private_data{};
     Listen listen = Listen::kWorks;
     int listen_error = EADDRINUSE;
-    bool port_opens = true;  // of shards that are created from now on
+    bool port_opens = true;  // for shards that are created from now on
     bool accepts = true;
-    int ports_taken = 0;  // of those asked about next
+    int ports_taken = 0;  // ports, from the next one asked about, that are taken
   };
 
-  // To be called before exs_init.
+  // Call it before exs_init.
   static FakeVerbs& instance();
   void behave(const Behaviour& behaviour);
   [[nodiscard]] Behaviour behaviour() const;
@@ -50,7 +50,7 @@ class FakeVerbs {
   bool take_port();
   void listens(std::uint16_t network_port, std::uint16_t own_port);
   void listens_no_more(std::uint16_t network_port);
-  // 0: there is none.
+  // 0: there is no own port.
   [[nodiscard]] std::uint16_t own_port(std::uint16_t network_port) const;
 
  private:

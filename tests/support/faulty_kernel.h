@@ -1,4 +1,4 @@
-// A kernel interface whose n-th call fails, of those that can fail. Linked in place of src/base/kernel.cc.
+// A kernel interface whose n-th fallible call fails. Linked in place of src/base/kernel.cc.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace exs::test {
 
-// Which call of a process fails. It lies in memory that processes share, so that another process can end the
+// The call of a process that fails. The plan lies in shared memory, so that another process can end the
 // counting. Thread: any.
 struct FaultPlan {
   static constexpr std::uint32_t kNever = UINT32_MAX;
@@ -17,7 +17,7 @@ struct FaultPlan {
   std::atomic<const char*> failed{nullptr};     // its name; the same address in every process of one program
 };
 
-// Null: no call fails. To be called before the process has threads.
+// Null: no call fails. Call it before the process has threads.
 void follow(FaultPlan* plan);
 
 }  // namespace exs::test

@@ -19,7 +19,7 @@ void write_report(int reports, const ForkServer::Report& report) {
   if (::write(reports, &report, sizeof report) != sizeof report) ::_exit(4);
 }
 
-// One child.
+// Runs one child.
 [[noreturn]] void grow_up(std::uint32_t birth, int reports, const Body& body, const sigset_t& signals) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::sigprocmask(SIG_SETMASK, &signals, nullptr);

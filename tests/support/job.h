@@ -1,4 +1,4 @@
-// A job whose processes are endpoints of this process.
+// A job whose processes are all endpoints of this process.
 #pragma once
 
 #include <exs/msg.h>
@@ -15,7 +15,7 @@ namespace exs::test {
 // "host:port"
 std::string address_text(const sockaddr_in& address);
 
-// The addresses of a job's processes, which nobody else gets.
+// Addresses for the processes of a job that no other program gets.
 class JobPorts {
  public:
   explicit JobPorts(int size);
@@ -39,7 +39,7 @@ class Job {
 
   [[nodiscard]] exm_ep_t operator[](int rank) const { return endpoints_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] int size() const { return static_cast<int>(endpoints_.size()); }
-  // The outcome of exm_finalize; the destructor calls it of those that are left.
+  // Returns the outcome of exm_finalize. The destructor calls it for the remaining endpoints.
   int finalize(int rank);
 
  private:
@@ -47,7 +47,7 @@ class Job {
   std::vector<exm_ep_t> endpoints_;
 };
 
-// What is known of a message.
+// The status of a message in words.
 std::string text_of(const exm_status_t& status);
 
 }  // namespace exs::test

@@ -4,7 +4,7 @@ namespace exs::test::light {
 
 namespace {
 
-// Of the comparisons in one BOOST_TEST the last that failed.
+// The last failed comparison in one BOOST_TEST.
 thread_local std::string compared;
 
 }  // namespace

@@ -1,6 +1,7 @@
-// BOOST_TEST in a third of the time: Boost's own compiles some ten templates for each pair of types that are compared, this one two.
-// What it says of a failure is the same. The programs of tests that precompile headers have it (cmake/precompiled.cmake); the preset
-// debug and the analysers have Boost's, as has BOOST_TEST with a second argument. In light_check.cc is what is no template.
+// BOOST_TEST in a third of the compile time. Boost's own compiles some ten templates for each pair of
+// compared types, this one two. Its failure messages are the same. Test programs with precompiled headers use
+// it (cmake/precompiled.cmake). The preset debug and the analysers use Boost's, and so does BOOST_TEST with a
+// second argument. light_check.cc has the parts that are no templates.
 #pragma once
 #pragma GCC system_header  // comparisons of unlike integers are the test's own
 
@@ -49,7 +50,7 @@ std::string text_of(const T& value) {
 
 // Keeps the two values for say_and_count(); always false.
 bool note(const char* between, const std::string& left, const std::string& right);
-// Counts the assertion, and says what failed.
+// Counts the assertion and reports a failure.
 void say_and_count(bool holds, const char* text, const char* file, std::size_t line);
 
 template <typename L, typename R>
@@ -57,7 +58,7 @@ bool differ(const L& left, const char* between, const R& right) {
   return note(between, text_of(left), text_of(right));
 }
 
-// Boost compares what strings of C say, not where they are.
+// Boost compares C strings by content.
 template <typename L, typename R>
 bool are_same(const L& left, const R& right) {
   if constexpr (CString<L> && CString<R>) {
@@ -76,7 +77,7 @@ bool are_different(const L& left, const R& right) {
   }
 }
 
-// What stands left of a comparison.
+// The left side of a comparison.
 template <typename L>
 class Left {
  public:
@@ -116,7 +117,7 @@ class Left {
   const L& value_;
 };
 
-// Binds less than all operators that a side of a comparison has, and takes the left side.
+// Binds weaker than all operators inside a side of a comparison, and takes the left side.
 struct Begin {
   template <typename L>
   Left<L> operator<=(const L& value) const {

@@ -1,4 +1,4 @@
-// How two ports of a provider come to have links. Which way they take follows from the roles that they have.
+// How two ports of a provider get links. Their roles determine the way.
 #pragma once
 
 #include <netinet/in.h>
@@ -17,7 +17,7 @@
 
 namespace exs::test {
 
-// A link with its socket, which outlives it.
+// A link with its socket, which must outlive the link.
 struct SocketAndLink {
   UniqueFd socket;
   std::unique_ptr<Link> link;
@@ -35,14 +35,14 @@ class Meeting {
   static constexpr std::uint64_t kUpgradeToken = 901;
   static constexpr std::uint64_t kHandshakeLimitNs = 5'000'000'000;
 
-  // Both outlive it.
+  // Both ports must outlive it.
   Meeting(Provider& provider, DrivenPort& client, DrivenPort& server);
 
-  // Both links stand. What the ends told each other is "hello" and "welcome".
+  // Returns two established links. The ends have sent each other "hello" and "welcome".
   Connection join(const LinkDepths& depths, std::uint64_t client_token, std::uint64_t server_token);
 
-  // --- Where there is a Connector: the steps of join(). ---
-  // Once; join() does it, too.
+  // --- With a Connector: the steps of join(). ---
+  // Call it once; join() calls it, too.
   void listen();
   void stop_listening();
   SocketAndLink connect(const LinkDepths& depths, std::uint64_t token, std::string_view words = "hello");
@@ -50,12 +50,12 @@ class Meeting {
   SocketAndLink accept(DrivenPort& at, std::unique_ptr<ConnectionRequest> request, const LinkDepths& depths,
                        std::uint64_t token, std::string_view words = "welcome");
   [[nodiscard]] PortListener& listener() { return *port_listener_; }
-  // Of a device where there must be one: EXS_TEST_ADDRESS.
+  // The address of a device, where there must be one: EXS_TEST_ADDRESS.
   [[nodiscard]] const sockaddr* address() const { return reinterpret_cast<const sockaddr*>(&address_); }
   [[nodiscard]] const UniqueFd& listening() const { return listening_; }
 
-  // --- Where there is a ConnectionUpgrade. ---
-  // A TCP connection that nobody else uses.
+  // --- With a ConnectionUpgrade. ---
+  // Makes a TCP connection for this use alone.
   void connect_plainly(UniqueFd& client, UniqueFd& server);
 
  private:

@@ -24,7 +24,7 @@ class OperationTable {
     std::size_t slot = 0;
     exs_ahandle_t handle = nullptr;
   };
-  // To be called before the post, because the event may come before the post returns. None: no slot is free.
+  // Call it before the post, because the event may come before the post returns. nullopt: no slot is free.
   std::optional<Ticket> begin(int event_type, std::uint64_t bound_ns);
   // The post was refused: no event may come.
   void refused(const Ticket& ticket);

@@ -1,4 +1,4 @@
-// Bytes that tell position and seed, so that a misplaced one shows.
+// Bytes that encode position and seed, so that a misplaced one shows.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,8 @@
 #include <span>
 #include <vector>
 
-// For loops over the bytes of a message, where a sanitizer would take many times what the library takes with the message.
+// For loops over a message's bytes, where a sanitizer would take much longer than the library takes with the
+// message.
 #define EXS_NOT_INSTRUMENTED [[gnu::no_sanitize("address", "thread", "undefined")]]
 
 namespace exs::test {
@@ -18,7 +19,7 @@ EXS_NOT_INSTRUMENTED inline std::vector<std::byte> pattern(std::size_t length, u
   return bytes;
 }
 
-// One check of a sanitizer for all of the bytes.
+// A sanitizer makes one check for all the bytes.
 inline bool equal_bytes(std::span<const std::byte> left, std::span<const std::byte> right) {
   return left.size() == right.size() &&
          (left.empty() || std::memcmp(left.data(), right.data(), left.size()) == 0);

@@ -10,7 +10,7 @@ namespace exs::test {
 
 namespace {
 
-// A number with what it is made small towards, and what is printed with it or in its place.
+// A number, its shrink target, and the text printed with it or in its place.
 struct Cell {
   unsigned number, least;
   const char *text, *name;
@@ -34,7 +34,7 @@ const Range& choose_range(const std::vector<Range>& ranges, std::uint64_t random
   for (const Range& range : ranges) {
     if ((left -= range.weight) < 0) return range;
   }
-  return ranges.back();  // rounding left a rest
+  return ranges.back();  // after a rounding error
 }
 
 rc::Seq<Cell> shrink_cell(const Cell& cell) {

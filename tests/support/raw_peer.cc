@@ -24,7 +24,7 @@ void require(bool condition, const char* what) {
   std::abort();
 }
 
-// A receive that takes longer than any test should fails it.
+// A receive that takes longer than any test should fails that test.
 void limit_waits(int descriptor) {
   const timeval limit{kHangLimitSeconds, 0};
   ::setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);

@@ -1,5 +1,5 @@
-// A peer that speaks plain TCP and says what a test wants: nothing, garbage, a forged hello, or exs messages
-// that no honest end would send. Every wait is bounded; a hang aborts the test.
+// A peer over plain TCP that sends what a test wants: nothing, garbage, a forged hello, or exs messages that
+// no honest end would send. Every wait is bounded; a hang aborts the test.
 #pragma once
 
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ namespace exs::test {
 using Bytes = std::vector<std::byte>;
 
 Bytes bytes_of(std::string_view text);
-// What an honest end of this version would say.
+// The hello of an honest end of this version.
 wire::HelloFields honest_hello();
 
 // Thread: the owner's.
@@ -31,9 +31,9 @@ class RawPeer {
   explicit RawPeer(UniqueFd connection) : connection_(std::move(connection)) {}
 
   // --- any bytes ---
-  // False: the other end is gone.
+  // False: the other end has closed.
   bool send(std::span<const std::byte> bytes);
-  // Up to `count` bytes; fewer at the end of the stream.
+  // Returns up to `count` bytes, fewer at the end of the stream.
   Bytes receive(std::size_t count);
   // Takes and drops everything until the other end has closed or reset the connection.
   void await_end();
@@ -55,9 +55,9 @@ class RawPeer {
   void message(wire::MessageType type, std::uint8_t flags = 0, std::uint16_t credits = 0,
                std::uint32_t sequence = 0);
   void message_bytes(std::span<const std::byte> bytes);
-  // The next one of the other end; RDMA frames in between are dropped. Nothing: the end of the stream.
+  // Returns the next message and drops RDMA frames before it. nullopt: the end of the stream.
   std::optional<wire::Message> next_message();
-  // The next one of this type; others are dropped.
+  // Returns the next message of this type and drops others.
   std::optional<wire::Message> next_message(wire::MessageType type);
 
   // --- RDMA ---
@@ -77,7 +77,7 @@ class RawPeer {
   std::uint32_t next_read_ = 1;
 };
 
-// Listens on a port of its own and does nothing else: the kernel completes TCP connections, nobody answers.
+// Listens on its own port. The kernel completes TCP connections, and nothing answers them.
 class RawListener {
  public:
   explicit RawListener(int backlog = 64);

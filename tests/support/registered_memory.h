@@ -1,4 +1,4 @@
-// Memory that a provider knows.
+// Memory that is registered with a provider.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace exs::test {
 
 class RegisteredMemory {
  public:
-  // `provider` null: nobody need know it. `shared`: as exs_alloc makes it, for peers to map.
+  // `provider` null: the memory is not registered. `shared`: peers can map it, as memory of exs_alloc.
   RegisteredMemory(Provider* provider, std::size_t bytes, bool shared);
   ~RegisteredMemory();
   RegisteredMemory(const RegisteredMemory&) = delete;

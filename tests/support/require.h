@@ -1,4 +1,4 @@
-// What a test cannot go on without, outside of its cases.
+// Checks outside of test cases whose failure ends the test.
 #pragma once
 
 #include <stdexcept>

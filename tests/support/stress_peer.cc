@@ -144,7 +144,7 @@ void StressPeer::tend(Random& random, std::uint64_t now_ns) {
   }
 }
 
-// One that stays has no bound: it ends with the socket or when it is cancelled.
+// An accept that stays has no bound: it ends with its socket, or when it is cancelled.
 void StressPeer::accept(Random& random) {
   ++open_accepts_;
   const int flags = below(random, 4) == 0 ? EXS_MULTISHOT : 0;
@@ -291,7 +291,7 @@ std::optional<OperationTable::Ticket> StressPeer::transfer_within(std::uint64_t 
   });
 }
 
-// It ends with its socket, or when it is cancelled.
+// The receive ends with its socket, or when it is cancelled.
 std::optional<OperationTable::Ticket> StressPeer::receive_pooled(Random& random, int socket) {
   return post_within(kBoundNs, EXS_EVT_RECV, [&](exs_ahandle_t handle, std::byte*) {
     return exs_recv_pooled(socket, pool_, 0, some_queue(random), handle);

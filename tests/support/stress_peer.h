@@ -27,8 +27,8 @@ class StressPeer {
   // The longest life of a socket, and the bound of an operation, which is much longer.
   static constexpr std::uint64_t kLifeNs = 3'000'000'000;
   static constexpr std::uint64_t kBoundNs = 120'000'000'000;
-  // The bound of a poll of the listening socket: nothing may ever happen there, so it ends with the socket or when it is
-  // cancelled, and finish() sees that it does.
+  // The bound of a poll of the listening socket, which may never report anything. It ends with the socket or
+  // by cancellation, and finish() checks that.
   static constexpr std::uint64_t kNoBoundNs = UINT64_MAX / 2;
   // The longest time limit, which sockets with a fixed limit have, and the delay that a busy machine may add.
   static constexpr std::uint64_t kLimitNs = 400'000'000;
@@ -99,11 +99,11 @@ class StressPeer {
   const int type_;
   OperationTable operations_{kOperations};
   std::vector<Vector> vectors_{kOperations};
-  // The second queue has so few that operations are refused, and wait, for want of one.
+  // The second queue has few slots, so that some operations are refused and some wait for one.
   static constexpr int kFewSlots = 48;
   std::array<std::unique_ptr<Queue>, 2> queues_;
   Memory memory_{kOperations * kBufferBytes};
-  // So few that receives wait for them.
+  // There are few buffers, so that receives wait for them.
   static constexpr std::uint32_t kPoolBuffers = 6;
   Memory pool_memory_{kPoolBuffers * kBufferBytes};
   exs_phandle_t pool_ = EXS_PHANDLE_INVALID;

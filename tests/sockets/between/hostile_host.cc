@@ -1,8 +1,9 @@
-// A host whose lane between hosts lies. It meets an honest program as one does, sends it right frames first, and then one with
-// a wrong word, or with words at random; a line of JSON says what, and how often the honest end was there for it.
+// A host that violates the lane between hosts. It meets an honest program in the regular way. It sends valid
+// frames first, then one with a wrong word, or several with random words. A line of JSON tells what it sent,
+// and how many such frames.
 //
 //   sockets-hostile-host calling VICTIM_PORT AGENT_PORT ROUNDS SEED    the victim accepts (hostile/victim.py listen)
-//   sockets-hostile-host called ROUNDS SEED                            the victim connects; two ports are told: TCP's, the agent's
+//   sockets-hostile-host called ROUNDS SEED    the victim connects; prints two ports: TCP's and the agent's
 #include <arpa/inet.h>
 #include <exs/exs.h>
 #include <netinet/in.h>
@@ -99,7 +100,7 @@ class Tcp {
   bool receive(void* bytes, std::size_t count) {
     return recv(number_, bytes, count, MSG_WAITALL) == static_cast<ssize_t>(count);
   }
-  // A call or two of the victim.
+  // Makes the victim execute a call or two.
   void echo() {
     char byte = 'e';
     if (!send(&byte, 1) || !receive(&byte, 1) || byte != 'e') give_up("an echo");
@@ -114,7 +115,7 @@ class Tcp {
   std::uint64_t sent_ = 0;
 };
 
-// What the victim does in its calls comes as an event; false: not in time.
+// The victim's calls lead to an event. False: not in time.
 bool echo_until(exs_qhandle_t queue, exs_event_t& event, Tcp& tcp, std::chrono::milliseconds limit) {
   const timeval now{0, 0};
   const auto end = std::chrono::steady_clock::now() + limit;
@@ -125,7 +126,7 @@ bool echo_until(exs_qhandle_t queue, exs_event_t& event, Tcp& tcp, std::chrono::
   return true;
 }
 
-// The stream, whose operations are waited for one at a time.
+// The exs stream. Each operation is awaited before the next one.
 class Stream {
  public:
   explicit Stream(exs_qhandle_t queue) : queue_(queue) {}
@@ -159,7 +160,7 @@ class Stream {
     return exs_send(number_, bytes, count, 0, queue_, nullptr, EXS_MHANDLE_UNREGISTERED) == 0 &&
            await("a send").exs_evt_errno == 0;
   }
-  // While the victim makes calls of `tcp`, if there is one.
+  // If `tcp` is given, the victim makes calls on it meanwhile.
   bool receive(void* bytes, std::size_t count, Tcp* tcp = nullptr) {
     if (exs_recv(number_, bytes, count, MSG_WAITALL, queue_, nullptr, EXS_MHANDLE_UNREGISTERED) != 0)
       return false;
@@ -184,7 +185,7 @@ class Stream {
   int number_ = -1;
 };
 
-// What is wrong with a frame that would be right.
+// The wrong word of an otherwise valid frame.
 struct Lie {
   const char* word;
   std::uint64_t value;
@@ -231,7 +232,7 @@ Frame first_frame() {
   return frame;
 }
 
-// One connection, from the moment that both ends have the stream.
+// One connection, after both ends have the stream.
 class Round {
  public:
   Round(Tcp& tcp, Stream& stream, std::size_t number, std::mt19937_64& dice)
@@ -244,7 +245,7 @@ class Round {
     Frame frame = first_frame();
     bool lives = stream_.send(&frame, sizeof frame);
     lives = lives && tcp_.send(&how, 1);
-    // With bytes of the ring before the lie, or with it.
+    // The ring has bytes before the lie, or the lie brings the first ones.
     if (lives && is_warm) lives = send_bytes(frame, 100);
     const int lies = number_ < kLies ? 1 : 40;
     int told = 0;
@@ -252,7 +253,7 @@ class Round {
       Frame wrong = frame;
       next(wrong, 50);
       lie(wrong);
-      // No more than the victim takes for bytes of the ring.
+      // Sends at most as many bytes as the victim accepts for the ring.
       lives = stream_.send(&wrong, sizeof wrong) &&
               (wrong.bytes == 0 || stream_.send(bytes_.data(), bytes_.size()));
     }
@@ -334,7 +335,7 @@ void play_calling(int victim_port, int agent_port, std::size_t rounds, std::mt19
     if (!accepts) check(exs_accept(listener, nullptr, 0, queue, nullptr), "exs_accept");
     exs_event_t event{};
     accepts = !echo_until(queue, event, tcp, std::chrono::seconds(1));
-    if (accepts) {  // an agent that was not fast enough leaves a connection to TCP
+    if (accepts) {  // a slow agent leaves the connection to TCP
       constexpr int kLeftMax = 20;
       if (++left_to_tcp > kLeftMax) give_up("the victim does not come");
       std::printf("{\"lie\": \"none\"}\n");
@@ -352,7 +353,7 @@ void play_calling(int victim_port, int agent_port, std::size_t rounds, std::mt19
   exs_close(listener);
 }
 
-// Words of a Hello that are wrong, and the right one.
+// Wrong words of a Hello; the last one is valid.
 Hello hello_of(const Token& token, std::size_t number) {
   Hello hello{kHelloMagic, token, kCapacity, kBell, 0};
   switch (number) {
@@ -396,7 +397,7 @@ void play_called(std::size_t rounds, std::mt19937_64& dice, exs_qhandle_t queue)
       std::fflush(stdout);
       continue;
     }
-    // The victim's first frame says that it has joined.
+    // The victim's first frame shows that it has joined.
     Frame first{};
     if (!stream.receive(&first, sizeof first, &tcp)) give_up("the victim does not join");
     Round(tcp, stream, number - kWrongHellos, dice).play();

@@ -1,4 +1,5 @@
-"""A program with sockets that knows nothing of exs: peer.py PLAY SIDE ADDRESS PORT. The called side tells its port on a line first."""
+"""A socket program without knowledge of exs: peer.py PLAY SIDE ADDRESS PORT. The called side first prints its port on a
+line."""
 import contextlib
 import hashlib
 import os
@@ -46,7 +47,7 @@ def echo(connection, count):
 
 
 def has_met():
-    """Where the test has the ends take a lane, the rest begins when they have it."""
+    """True: the ends have a lane, where the test demands one. The play continues then."""
     with open("/proc/self/maps", encoding="ascii", errors="replace") as maps:
         return os.environ.get("EXS_TEST_MAPS", "") in maps.read()
 
@@ -106,7 +107,7 @@ def transfers_calling(connection):
 def fork_called(connection):
     meet_by_answers(connection)
     if os.fork() != 0:
-        os._exit(0)  # and the thread that served the lane with it
+        os._exit(0)  # this also ends the thread that served the lane
     answer(connection, 40)
     print("end", len(connection.recv(1)), flush=True)
 
@@ -118,7 +119,7 @@ def fork_calling(connection):
 
 
 def resume(connection, part):
-    """In another program: the rest of a message, if there is one, lies unread."""
+    """Continues in another program, with the rest of a message unread, if there is one."""
     connection.sendall(part + receive(connection, 64 - len(part)))
     answer(connection, 40)
     print("end", len(connection.recv(1)), flush=True)
@@ -156,7 +157,7 @@ def idle_called(connection):
 
 
 def idle_calling(connection):
-    """The called side is killed once its last words have come."""
+    """The called side is killed after its last words have arrived."""
     meet_by_echo(connection)
     told = connection.recv(64)
     while len(told) < 11:
@@ -185,7 +186,8 @@ def source_called(connection):
 
 
 def source_calling(connection):
-    """The called side is killed after a number of bytes: what still comes is what was sent, and then there is an end."""
+    """The called side is killed after a number of bytes. The bytes that still arrive must be right, and an end must
+    follow."""
     meet_by_echo(connection)
     called, count, left = int(receive(connection, 10)), 0, random_count()
     try:
@@ -203,7 +205,7 @@ def source_calling(connection):
 
 
 def sink_called(connection):
-    """Is killed after a number of bytes."""
+    """Dies after a number of bytes."""
     meet_by_answers(connection)
     receive(connection, random_count())
     os.kill(os.getpid(), 9)
@@ -236,7 +238,7 @@ def stop_calling(connection):
 
 
 def reset_called(connection):
-    """Leaves a byte, and so a bell, to who does not receive, and tells its number for the connection."""
+    """Sends a byte, and so a bell, to a side that does not receive. Then prints its number for the connection."""
     meet_by_answers(connection)
     connection.sendall(b"x")
     print(connection.fileno(), flush=True)
@@ -244,17 +246,17 @@ def reset_called(connection):
 
 
 def is_reset_held_up():
-    """A thread of this process is inside connect, by which the layer tells the kernel of the reset."""
+    """True: a thread of this process is inside connect, by which the layer makes the kernel reset the connection."""
     connect = f"{42 if os.uname().machine == 'x86_64' else 203} "
     for thread in pathlib.Path("/proc/self/task").iterdir():
-        with contextlib.suppress(OSError):  # one that has ended
+        with contextlib.suppress(OSError):  # a thread that has ended
             if (thread / "syscall").read_text(encoding="ascii").startswith(connect):
                 return True
     return False
 
 
 def reset_calling(connection):
-    """Makes calls while the layer is about to reset the connection: strace holds up its call of the kernel."""
+    """Makes calls while the layer is about to reset the connection. strace delays the layer's system call."""
     meet_by_echo(connection)
     print(connection.fileno(), flush=True)
     end = time.monotonic() + 60

@@ -1,5 +1,5 @@
-"""exs-sockets-agent, and users of its host and strangers who want to stop it. EXS_SOCKETS_AGENT is the agent. The test has a network of
-its own (tests/support/alone.cc), and so the abstract names."""
+"""exs-sockets-agent against users of its host, and against strangers who want to stop it. EXS_SOCKETS_AGENT is the
+agent. The test has a network of its own (tests/support/alone.cc), and so its own abstract names."""
 import array
 import contextlib
 import encodings.idna  # noqa: F401  another user may not read Python's files
@@ -28,7 +28,7 @@ def place(name):
 
 
 def request(connection):
-    """What the calling end of it asks."""
+    """The request of a connection's calling end."""
     return (struct.pack("=Q", MAGIC) + place(connection.getsockname()) + place(connection.getpeername()) + place(("127.0.0.1", 1)) + bytes(2) +
             os.urandom(16))
 
@@ -40,7 +40,7 @@ def pair():
 
 
 def lingering():
-    """A connection whose last close takes an hour, and the end that does not read."""
+    """Returns a connection whose last close takes an hour, and its end that does not read."""
     ends = pair()
     ends[0].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("=ii", 1, 3600))
     ends[0].setblocking(False)
@@ -119,7 +119,7 @@ class Agent(unittest.TestCase):
             used, began = used_s(), time.monotonic()
             self.expect_service(port)
             time.sleep(0.5)
-            # A busy machine gives it less.
+            # On a busy machine the agent gets less time.
             self.assertLess(used_s() - used, (time.monotonic() - began) / 2)
 
     def test_its_name_is_taken(self):

@@ -1,6 +1,6 @@
-"""Programs that know nothing of exs, with a lane between hosts. Both ends run on one host that takes itself for two (local=off): in
-the rig their bytes go by an RDMA device (EXS_TEST_ADDRESS), elsewhere by exs over TCP, which shows everything but the device.
-EXS_SOCKETS_LIBRARY and EXS_SOCKETS_AGENT are the library and exs-sockets-agent."""
+"""Programs without knowledge of exs, with a lane between hosts. Both ends run on one host that counts as two
+(local=off). In the rig their bytes go by an RDMA device (EXS_TEST_ADDRESS). Elsewhere they go by exs over TCP, which
+tests everything except the device. EXS_SOCKETS_LIBRARY and EXS_SOCKETS_AGENT are the library and exs-sockets-agent."""
 import contextlib
 import ctypes
 import fcntl
@@ -44,7 +44,7 @@ def await_state(pid, state):
 
 
 def copy_of(process, number):
-    """Of a socket of a child: its connection lives as long as this."""
+    """Copies a child's socket. The connection lives as long as the copy."""
     pidfd_getfd = 438
     with open(os.pidfd_open(process.pid), "rb") as one:
         copy = ctypes.CDLL(None, use_errno=True).syscall(pidfd_getfd, one.fileno(), int(number), 0)
@@ -62,7 +62,7 @@ def await_unread(connection):
 
 @contextlib.contextmanager
 def held_up(process, call):
-    """Each such call of the process takes seconds more before it begins."""
+    """Delays each such call of the process by seconds."""
     command = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:delay_enter=2s", "-p", str(process.pid)]
     with subprocess.Popen(command) as tracer:
         try:
@@ -95,9 +95,9 @@ class BetweenTest(ServerTest):
                 "EXS_SOCKETS": f"after=1,local=off,between=on,path={PATH},agent={self.agent_port},{words}"}
 
     def play_peer(self, name, environment, during=None, seed=0):
-        """What both sides print, how they end, and what they say of the connection."""
+        """Returns the output of both sides, their exit statuses, and their lines about the connection."""
         everything = {**os.environ, **environment, "EXS_TEST_SEED": str(seed)}
-        # Unbuffered: what is read of a line here is not what communicate() reads.
+        # Unbuffered, so that communicate() still gets the bytes behind a line that was read here.
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": everything, "bufsize": 0}
         with subprocess.Popen([sys.executable, PEER, name, "called", ADDRESS, "0"], **pipes) as called:
             self.addCleanup(called.kill)
@@ -154,7 +154,7 @@ class Peers(BetweenTest):
                 with self.subTest(play=name, seed=seed):
                     expected, _ = self.play_peer(name, {}, seed=seed)
                     self.assertEqual(expected[1], 0)
-                    for _ in range(3):  # ends on a busy machine may not find each other, and have the same results by TCP
+                    for _ in range(3):  # on a busy machine the ends may miss each other; TCP gives the same results
                         found, logs = self.play_peer(name, self.layer(("on", "ring=4k")[seed % 2]), seed=seed)
                         self.assertEqual(found, expected, logs[-3000:])
                         if BETWEEN in logs:
@@ -164,7 +164,8 @@ class Peers(BetweenTest):
     @unittest.skipUnless(shutil.which("strace"), "there is no strace, which holds up a call")
     @unittest.skipUnless(pathlib.Path("/proc/self/syscall").exists(), "the kernel does not tell what a thread is at")
     def test_calls_while_the_connection_is_reset(self):
-        """Between the lane's end and TCP's lie some steps: an unread bell is no byte of the program's, and nothing is sent."""
+        """Some steps lie between the lane's end and TCP's. In them, an unread bell must not become a byte of the
+        program, and nothing may be sent."""
         def play(calling, called):
             self.assertEqual(calling.stdout.readline(), b"met\n")
             with copy_of(called, called.stdout.readline()) as peers, copy_of(calling, calling.stdout.readline()) as own, \
@@ -187,14 +188,14 @@ class Peers(BetweenTest):
     def test_peer_is_stopped_for_a_while(self):
         def go_on(calling, called):
             await_state(called.pid, "T")
-            await_state(calling.pid, "S")  # with what it sends where nobody takes it
+            await_state(calling.pid, "S")  # its bytes lie where nothing takes them
             called.send_signal(signal.SIGCONT)
         for seed in range(2):
             with self.subTest(seed=seed):
                 self.compare_peers("stop", ("on", "ring=4k")[seed], go_on, seed)
 
     def test_agent_is_killed_at_any_moment(self):
-        """Somewhere in the time that a whole play takes; with another agent for each."""
+        """The kill comes at a random moment of a whole play; each round has a new agent."""
         expected, _ = self.play_peer("transfers", {})
         began = time.monotonic()
         self.play_peer("transfers", self.layer(maps=""))
@@ -296,7 +297,7 @@ class Servers(BetweenTest):
 
     @unittest.skipIf(os.geteuid() != 0, "only root may start such a server")
     def test_ftp(self):
-        """A server that confines itself before it has data connections: those of it are TCP, and its files the same."""
+        """The server confines itself before it has data connections. These stay with TCP, and its files are the same."""
         def play(environment):
             port, folder = free_port(), self.folder()
             os.chmod(folder, 0o755)
@@ -333,7 +334,7 @@ class Servers(BetweenTest):
             server = self.start(["redis-server", "--port", port, "--bind", ADDRESS, "--protected-mode", "no", "--save", "",
                                  "--appendonly", "no", "--dir", folder], environment, int(port), folder)
             answers, log = self.client(["redis-cli", "-h", ADDRESS, "-p", port], environment, script)
-            # Connections last as long as it takes them to meet, which a busy machine decides.
+            # A busy machine needs longer until connections meet, so they last longer in each round.
             for requests in (2000 << doubling for doubling in range(8)):
                 log += benchmark(port, environment, requests)
                 if not environment or BETWEEN in log:

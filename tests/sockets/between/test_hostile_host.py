@@ -1,6 +1,6 @@
-"""Programs with a lane to a host that lies in its frames (hostile_host.cc): each connection ends as one of TCP may, in time, nothing of
-it is left, and the program goes on. EXS_SOCKETS_LIBRARY, EXS_SOCKETS_AGENT and EXS_HOSTILE_HOST are the programs;
-EXS_LONG_SECONDS makes it more rounds."""
+"""Programs with a lane to a host that sends false frames (hostile_host.cc). Each connection must end in time, as one of
+TCP may, and leave nothing behind; the program goes on. EXS_SOCKETS_LIBRARY, EXS_SOCKETS_AGENT and EXS_HOSTILE_HOST are
+the programs. EXS_LONG_SECONDS adds rounds."""
 import json
 import os
 import pathlib
@@ -15,8 +15,8 @@ LONG_S = int(os.environ.get("EXS_LONG_SECONDS", "0"))
 SEED = int(os.environ.get("EXS_TEST_SEED", "1"))
 VICTIM = str(pathlib.Path(__file__).resolve().parent.parent / "hostile" / "victim.py")
 ENDS = ("Connection reset by peer", "Broken pipe", "end")
-END_OF_SHUTDOWN = "Transport endpoint is not connected"  # of a connection that was reset, as with TCP
-LIES = 12 * 13  # that the host tells one at a time
+END_OF_SHUTDOWN = "Transport endpoint is not connected"  # the connection was reset, as TCP may be
+LIES = 12 * 13  # the host sends each of these alone
 WRONG_HELLOS = 6
 RANDOM = 40 + 20 * LONG_S
 LIMIT_S = 120 + 4 * LONG_S
@@ -65,13 +65,13 @@ class HostileHost(unittest.TestCase):
         return text
 
     def check_rounds(self, host, victim, rounds):
-        """That it ends is the victim's: a lie of which it says nothing has to leave it an end by TCP."""
+        """Each connection must end. The victim may accept a lie without an error, if it can then end by TCP."""
         resets = 0
         for text in host.stdout:
             lie = json.loads(text)
             line = json.loads(self.line(victim))
             self.assertLess(line["took"], 30, lie)
-            self.assertLess(line["numbers"], 16, "descriptors")  # those of the last ones are closed by and by
+            self.assertLess(line["numbers"], 16, "descriptors")  # those of the last connections are closed later
             if not isinstance(line["result"], int):
                 self.assertIn(line["result"], ENDS if lie.get("how") != "s" else (*ENDS, END_OF_SHUTDOWN), lie)
             resets += line["result"] in ENDS[:2]

@@ -1,13 +1,13 @@
-// A connection between two processes that use the C library's functions on it, until one of them does what its first argument
-// says, and both go on: the bytes must be the same as before, and nobody dies.
+// A connection between two processes. They use it by the C library until one of them does what its first
+// argument says, and go on. The bytes must stay right, and no process may die.
 //   strict            PR_SET_SECCOMP, mode strict: read, write and exit are left
 //   filter PR|CALL    a filter that kills for all but a few calls, set by prctl(2) or by syscall(2)
-//   uring LIB|CALL    rings of io_uring, by liburing or by syscall(2): polls, receives and sends by them
+//   uring LIB|CALL    rings of io_uring, by liburing or by syscall(2): polls, receives and sends
 //   syscall           syscall(2) in place of the functions
-//   raw               one read past the C library: prints what came of the connection
-//   child HOW         each round a child, which closes the connection: by vfork (VFORK), or fork by syscall(2) (CALL) or past the C
-//                     library (INSTRUCTION)
-// Prints "rounds N" of each end that has seen all of its rounds.
+//   raw               one read past the C library: prints what arrived on the connection
+//   child HOW         in each round a child that closes the connection: by vfork (VFORK), by fork through syscall(2) (CALL)
+//                     or past the C library (INSTRUCTION)
+// Prints "rounds N" for each end that has completed all its rounds.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <liburing.h>
@@ -134,7 +134,7 @@ static void receive_all(const char* how, int number, int round, int from_server)
     const long count = receive(how, number, round, piece);
     if (strcmp(how, "raw") == 0 && round == CHANGE_AT) {
       check(count > 0, "raw read");
-      // Of a bell, if it is not of all the bytes. These are right, and then it is over.
+      // A count below the full number belongs to a bell. The bytes are right, and the run ends.
       long next = count;
       if (count < BYTES) next = read(number, piece, BYTES);
       if (next != BYTES || memcmp(piece, wanted, BYTES) != 0) _exit(7);
@@ -149,7 +149,7 @@ static void receive_all(const char* how, int number, int round, int from_server)
   if (memcmp(bytes, wanted, BYTES) != 0) _exit(3);
 }
 
-// What it closes is its own, whoever has the memory in which the layer keeps what it knows of the number.
+// The child closes its own descriptor, even where the layer's memory is shared with the parent.
 static void close_in_child(int number, const char* by) {
   const pid_t child = strcmp(by, "VFORK") == 0  ? vfork()
                       : strcmp(by, "CALL") == 0 ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)
@@ -163,7 +163,7 @@ static void close_in_child(int number, const char* by) {
 }
 static void fail_to_make_one(void) {
   const struct rlimit none = {0, 0};
-  if (getuid() == 0) check(setresuid(65534, 65534, 65534) == 0, "user");  // no limit holds for root
+  if (getuid() == 0) check(setresuid(65534, 65534, 65534) == 0, "user");  // root has no limit
   check(setrlimit(RLIMIT_NPROC, &none) == 0, "limit");
   errno = 0;
   const pid_t child = vfork();
@@ -216,7 +216,7 @@ int main(int argc, char** argv) {
     check(connect(number, (struct sockaddr*)&address, length) == 0, "connect");
     play_client(number);
   }
-  // The server is a child, too, so that somebody tells how it ended.
+  // The server is a child, too, so that its parent reports how it ended.
   const pid_t server = fork();
   check(server >= 0, "fork");
   if (server == 0) {

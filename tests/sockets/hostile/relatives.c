@@ -1,11 +1,12 @@
-// A server whose child gives up rights as the first argument says, and then writes whatever it can into all memory of the sockets layer
-// that was shared when it was forked, again and again. The server goes on with the connection of before and with a new one: its bytes
-// must be right.
+// A server with a hostile child. The child gives up rights as the first argument says. It then writes random
+// values into all memory of the sockets layer that was shared at the fork, again and again. The server
+// continues its old connection and a new one: their bytes must be right.
 //   setuid setgid seteuid setegid setreuid setregid setresuid setresgid capset unshare seccomp   by the C library's function
 //   number     setresuid by syscall(2)
-//   clone      a child that begins in namespaces of its own
-//   parent     the server gives up rights itself, and its child, which keeps them, begins afterwards
-// Prints "rounds" for each end that has seen all of its rounds, and "writes" once the child has written everything.
+//   clone      a child that begins in its own namespaces
+//   parent     the server gives up rights, and its later child keeps them
+// Prints "rounds" for each end that has completed all its rounds, and "writes" once the child has written
+// everything.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -33,7 +34,7 @@ static void check(int holds, const char* what) {
   exit(1);
 }
 
-// Memory that lies behind a descriptor of the layer's, which is there without a name where it could have none.
+// Memory behind a descriptor of the layer, or anonymous where there is no descriptor.
 static struct area {
   uint64_t* begin;
   uint64_t* end;
@@ -41,7 +42,7 @@ static struct area {
 static unsigned area_count;
 
 static void find_areas(const char* kind) {
-  static const size_t limit = 256 << 10;  // slots that are in use lie at the beginning
+  static const size_t limit = 256 << 10;  // used slots lie at the beginning
   FILE* maps = fopen("/proc/self/maps", "r");
   check(maps != NULL, "maps");
   char line[512];
@@ -65,7 +66,7 @@ static void pass_over(int signal) {
 
 static void write_area(struct area area, unsigned turn) {
   static uint64_t state = 88172645463325252ULL;
-  if (sigsetjmp(behind_area, 1) != 0) return;  // it is there no more
+  if (sigsetjmp(behind_area, 1) != 0) return;  // the memory is gone
   for (volatile uint64_t* word = area.begin; word < area.end; ++word) {
     state ^= state << 13;
     state ^= state >> 7;
@@ -199,7 +200,8 @@ int main(int count, char** words) {
   if (client == 0) be_client(&address);
   int number = accept(listener, NULL, NULL);
   play(number, 0, 0, ROUNDS / 2, 0);
-  // What has more rights may do to a connection that it has what it likes; of one that it has not there is the family's memory.
+  // A process with more rights may damage connections that it has. Of the other ones it has only the family's
+  // memory.
   find_areas(strcmp(words[1], "parent") == 0 ? "exs-sockets-family" : "exs-sockets");
   int pipes[2];
   int begins[2];
@@ -218,7 +220,7 @@ int main(int count, char** words) {
   play(number, 1, 0, ROUNDS, 0);
   close(number);
   puts("rounds");
-  if (strcmp(words[1], "parent") != 0) kill(child, SIGKILL);  // which another user may not
+  if (strcmp(words[1], "parent") != 0) kill(child, SIGKILL);  // fails for another user's process
   int status;
   check(waitpid(client, &status, 0) == client && status == 0, "client");
   return 0;

@@ -1,5 +1,6 @@
-"""Programs with libexs_sockets.so, and a peer that breaks the layer's protocol on purpose: each connection ends as one of TCP may,
-in time, and nothing of it is left. EXS_SOCKETS_LIBRARY is the library; EXS_LONG_SECONDS lengthens the scribbling."""
+"""Programs with libexs_sockets.so against a peer that breaks the layer's protocol on purpose. Each connection must end
+in time, as one of TCP may, and leave nothing behind. EXS_SOCKETS_LIBRARY is the library; EXS_LONG_SECONDS lengthens the
+scribbling."""
 import array
 import contextlib
 import fcntl
@@ -22,14 +23,14 @@ LONG_S = float(os.environ.get("EXS_LONG_SECONDS", "0"))
 FOLDER = pathlib.Path(__file__).parent
 WORDS = "after=1,ring=4k"
 ENDS = ("Connection reset by peer", "Broken pipe")
-END_OF_SHUTDOWN = "Transport endpoint is not connected"  # after sends that TCP's buffer has taken; plain TCP tells it mostly
+END_OF_SHUTDOWN = "Transport endpoint is not connected"  # after sends into TCP's buffer, where plain TCP mostly reports it
 ROLES = ("listen", "connect")
 LIMIT_S = 60
-END_LIMIT_S = 30  # a hang alone takes so long, on a busy machine, too
+END_LIMIT_S = 30  # only a hang takes this long, even on a busy machine
 
 
 class Victim:
-    """A program of victim.py, and what it said."""
+    """A run of victim.py, with its output."""
 
     def __init__(self, role, *options, words=WORDS, prefix=(), errors=None, **environment):
         self.role = role
@@ -58,7 +59,7 @@ class Victim:
         return Connection(self.listener.accept()[0], False)
 
     def plain(self):
-        """Without a card, and the mark's word that there are some."""
+        """Connects without a card."""
         return socket.create_connection(("127.0.0.1", self.port), LIMIT_S)
 
     def line(self):
@@ -95,7 +96,7 @@ class HostileTest(unittest.TestCase):
         return victim
 
     def expect_end(self, victim, what=""):
-        """The result of a connection that ended as TCP may, in time."""
+        """Returns the result of a connection, which must have ended in time as TCP may."""
         line = victim.line()
         self.assertLess(line["took"], END_LIMIT_S, what)
         if not isinstance(line["result"], int):
@@ -108,13 +109,13 @@ class HostileTest(unittest.TestCase):
         self.assertLessEqual(last["numbers"], kept, "descriptors")
 
     def ring(self, connection, segment):
-        """The bell of what was put into the ring."""
+        """Rings the bell for bytes in the ring, if it is owed."""
         if segment.owe_bell():
             connection.send(bytes([segment.bell]))
 
 
 class Lines(HostileTest):
-    """Of each connection that is broken the layer says two lines, on a standard error that takes few."""
+    """The layer writes two lines for each broken connection, on a standard error with little room."""
     CONNECTIONS = 100
 
     def play(self, break_pipe):
@@ -228,7 +229,7 @@ class HostileWords(HostileTest):
                 self.expect_nothing_left(victim)
 
     def test_what_was_told_is_not_taken_back(self):
-        """A poll says that there are bytes, and then there are none: a program that believes poll would wait."""
+        """A poll reports bytes, and then they are gone. A program that trusts poll would wait for ever."""
         victim = self.victim("listen", words="after=1,ring=4k,spin=1ms")
         connection = victim.connection()
         segment = connection.meet()
@@ -251,7 +252,8 @@ class HostileWords(HostileTest):
         self.expect_nothing_left(victim)
 
     def test_a_sender_does_not_believe_what_was_read(self):
-        """The ring is left, with more read than was ever written: a reset, and no errno that TCP does not have."""
+        """The peer leaves the ring and claims to have read more than was written. The connection must be reset, without
+        an errno that TCP does not have."""
         for claim in 0, 2, 77:
             victim = self.victim("listen")
             connection = victim.connection()
@@ -294,7 +296,7 @@ class HostileWords(HostileTest):
 
 class HostileMeetings(HostileTest):
     def goes_on(self, victim, connection, kept=0):
-        """By TCP."""
+        """The connection continues by TCP."""
         for _ in range(70):
             connection.echo()
         connection.close()
@@ -323,13 +325,13 @@ class HostileMeetings(HostileTest):
         yield "two messages", [memory_file()], (peer.OFFER[:4], peer.OFFER[4:]), 0
         yield "no bytes", [memory_file()], (b"",), 0
         yield "a long message", [memory_file()], (peer.OFFER * 100,), 0
-        # What is no memory file is not closed, because that could take long.
+        # Other files than memory files stay open, because their close could take long.
         yield "a pipe", [pipe[0]], (peer.OFFER,), 1
         yield "a device", [zero], (peer.OFFER,), 1
 
     def test_offers_that_are_none(self):
         victim = self.victim("connect")
-        victim.connection().close()  # so that the victim has counted what it has
+        victim.connection().close()  # afterwards the victim has counted its descriptors
         victim.line()
         kept = 0
         for name, numbers, messages, more in self.offers():
@@ -344,7 +346,7 @@ class HostileMeetings(HostileTest):
         self.expect_nothing_left(victim, kept)
 
     def test_offers_that_nobody_takes(self):
-        """The program has closed the connection before it saw them: nothing is kept, however often that happens."""
+        """The program closes the connection before it sees the offer. Nothing may be kept, however often this happens."""
         victim = self.victim("connect")
         for _ in range(40):
             connection = victim.connection()
@@ -371,7 +373,7 @@ class HostileMeetings(HostileTest):
                     _, rights, _, _ = guest.recvmsg(64, socket.CMSG_SPACE(4))
                     number = array.array("i", rights[0][2])[0]
                     with self.assertRaises(PermissionError):
-                        os.ftruncate(number, 0)  # it is sealed
+                        os.ftruncate(number, 0)  # the file is sealed
                     segment = Segment(number, True)
                     os.close(number)
                 if name == "accepts and goes":
@@ -381,7 +383,7 @@ class HostileMeetings(HostileTest):
                 for _ in range(70):
                     connection.echo()
                 if name == "joins too late":
-                    peer.time.sleep(5.1)  # what a peer has to answer, however many calls are made
+                    peer.time.sleep(5.1)  # the time limit for a peer, for any number of calls
                 for _ in range(3):
                     connection.echo()
                 if name == "joins too late":
@@ -403,14 +405,14 @@ class HostileMeetings(HostileTest):
             with self.assertRaises(BlockingIOError):
                 squatter.accept()
         self.goes_on(victim, connection)
-        with self.assertRaises(OSError):  # the mark is not for messages
+        with self.assertRaises(OSError):  # the mark accepts no messages
             victim = self.victim("listen")
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as stranger:
                 stranger.connect(peer.mark_name(victim.port))
                 stranger.send(b"x")
 
     def lingering(self):
-        """A socket whose last close takes twenty seconds."""
+        """Returns a socket whose last close takes twenty seconds."""
         with socket.create_server(("127.0.0.1", 0)) as listener:
             sender = socket.create_connection(listener.getsockname())
             silent, _ = listener.accept()
@@ -423,11 +425,11 @@ class HostileMeetings(HostileTest):
         return sender
 
     def leave(self, guest, message):
-        """The last of a lingering socket, in a message."""
+        """Sends the last descriptor of a lingering socket in a message."""
         sender = self.lingering()
         try:
             guest.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [sender.fileno()]))])
-        except OSError:  # the victim has closed the guest before that, so it is ours to close
+        except OSError:  # the victim has already closed the guest, so this side closes the socket
             sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("=ii", 1, 0))
         os.close(sender.detach())
 
@@ -443,13 +445,13 @@ class HostileMeetings(HostileTest):
                     connection.echo()
                 connection.close()
                 self.expect_end(victim, message)
-            self.expect_nothing_left(victim, kept=6)  # of each guest, and what it has left
+            self.expect_nothing_left(victim, kept=6)  # each guest and what it left
 
     def test_strangers_take_no_more_than_sixteen_descriptors(self):
         victim = self.victim("connect")
         for _ in range(20):
             connection = victim.connection()
-            with contextlib.suppress(AssertionError):  # no card any more
+            with contextlib.suppress(AssertionError):  # the victim leaves no more cards
                 zero = os.open("/dev/zero", os.O_RDWR)
                 connection.offer([zero]).close()
                 for _ in range(3):

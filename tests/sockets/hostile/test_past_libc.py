@@ -1,4 +1,4 @@
-"""Programs that go past the C library, or forbid themselves system calls, with libexs_sockets.so: past_libc.c tells what they do.
+"""Programs with libexs_sockets.so that go past the C library, or forbid themselves system calls (past_libc.c).
 EXS_SOCKETS_LIBRARY is the library, EXS_PAST_LIBC the program."""
 import os
 import re
@@ -19,7 +19,7 @@ class PastLibc(unittest.TestCase):
 
     def layered(self, *words, settings="after=1"):
         said, log = self.play(*words, LD_PRELOAD=LIBRARY, EXS_SOCKETS=settings, EXS_EXPLAIN="yes", EXS_SOCKETS_CONF="/dev/null")
-        self.assertRegex(log, r"sent [1-9]\d* bytes by shared memory")  # of before the change
+        self.assertRegex(log, r"sent [1-9]\d* bytes by shared memory")  # bytes from before the change
         return said, log
 
     def compare(self, *words):
@@ -27,7 +27,7 @@ class PastLibc(unittest.TestCase):
         if words[0] == "uring" and "ended with" in plain:
             self.skipTest("io_uring is refused here")
         self.assertEqual(plain, "rounds\nrounds\n")
-        # Whether bytes lie unread at the change is a matter of luck.
+        # Whether bytes lie unread at the change is up to chance.
         for _ in range(5):
             said, log = self.layered(*words)
             self.assertEqual(said, plain, log)
@@ -58,7 +58,7 @@ class PastLibc(unittest.TestCase):
                 self.compare("child", by)
 
     def test_an_instruction_past_everything(self):
-        """Nobody hears of it; what it took is missed when the layer reads next, and no byte is wrong."""
+        """The layer does not see the call. It misses the bytes at its next read, and no byte is wrong."""
         said, log = self.layered("raw", settings="after=1,wait=kernel")
         self.assertIn("raw reset\n", said)
         self.assertIn("does anything read or write the socket unseen", log)

@@ -1,5 +1,5 @@
-"""What the layer needs and does not get: programs go on by TCP, and see no error. EXS_SOCKETS_LIBRARY is the library,
-EXS_CONFINED the program that takes rights away."""
+"""The kernel refuses what the layer needs. Programs must continue by TCP without an error. EXS_SOCKETS_LIBRARY is the
+library, EXS_CONFINED the program that removes rights."""
 import os
 import unittest
 
@@ -18,7 +18,7 @@ class Refused(HostileTest):
                 try:
                     connection.offer([peer.memory_file()]).close()
                 except AssertionError:
-                    pass  # it leaves no card
+                    pass  # the victim leaves no card
             for _ in range(70):
                 connection.echo()
             connection.close()
@@ -35,7 +35,8 @@ class Refused(HostileTest):
             for role in ROLES:
                 with self.subTest(name, role=role):
                     log = self.play(role, option, ring=ring)
-                    # With a limit of files nothing is logged into one, and a connection that is not noted says nothing.
+                    # Under a file limit nothing can be logged into a file. A connection that the layer did not note
+                    # writes no line.
                     self.assertIn("" if name in ("files", "memory") else "sent 0 bytes by shared memory", log)
 
     def test_calls(self):

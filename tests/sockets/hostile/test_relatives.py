@@ -1,5 +1,5 @@
-"""Processes of one family of which one gives up rights and turns against the others, with libexs_sockets.so: relatives.c tells what it
-does. EXS_SOCKETS_LIBRARY is the library, EXS_RELATIVES the program. Needs root, who has rights to give up."""
+"""Processes of one family with libexs_sockets.so, one of which gives up rights and turns against the others
+(relatives.c). EXS_SOCKETS_LIBRARY is the library, EXS_RELATIVES the program. Needs root, which has rights to give up."""
 import os
 import re
 import signal
@@ -33,7 +33,7 @@ class Relatives(unittest.TestCase):
                     "number", "clone", "parent"):
             with self.subTest(how):
                 log = self.play(how)
-                # By the client before, and by both ends of the connection that came afterwards.
+                # The earlier client, and both ends of the later connection.
                 self.assertGreaterEqual(len(re.findall(r"sent [1-9]\d* bytes by shared memory", log)), 3, log)
 
 

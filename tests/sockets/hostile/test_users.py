@@ -1,5 +1,5 @@
-"""Connections between programs of two users, with libexs_sockets.so: who shares memory with whom, and what another user's program
-may not do. EXS_SOCKETS_LIBRARY is the library; needs root, who alone becomes others."""
+"""Connections between programs of two users, with libexs_sockets.so: which users share memory, and what another user's
+program may not do. EXS_SOCKETS_LIBRARY is the library. Needs root, which can become other users."""
 import array
 import contextlib
 import os
@@ -14,8 +14,8 @@ from peer import Segment, memory_file
 from test_hostile import LIBRARY, LIMIT_S, HostileTest
 
 NOBODY = 65534
-# An end that becomes another user: really or effectively, before it has a connection or in the middle of it. It is root when the
-# library is loaded, so that the library's file need not be anybody's to read.
+# An end that becomes another user: really or effectively, before its connection or in the middle of it. It is root when
+# the library is loaded, so that other users need not be able to read the library's file.
 PROGRAM = """
 import encodings.idna, os, socket, sys  # the first, because others may not read Python's files
 role, port, user, kind, when, peeks = sys.argv[1:]
@@ -51,7 +51,7 @@ class Users(HostileTest):
         return process
 
     def play(self, listen, connect, users, peeks="no"):
-        """What each end said of its connection; `listen` and `connect` are (user, kind, when)."""
+        """Returns each end's lines about its connection; `listen` and `connect` are (user, kind, when)."""
         server = self.start("listen", 0, *listen, peeks, users)
         client = self.start("connect", server.stdout.readline().strip(), *connect, "no", users)
         ends = []
@@ -74,13 +74,13 @@ class Users(HostileTest):
             self.assertEqual(ring > 0, shares, said)
 
     def test_who_shares(self):
-        # It is the effective user that counts, as for files.
+        # The effective user counts, as for files.
         effective = (NOBODY, "effective", "start")
         for shares, listen, connect, users in (
                 (True, self.ROOT, self.ROOT, "same"), (True, self.OTHER, self.OTHER, "same"), (False, self.ROOT, self.OTHER, "same"),
                 (True, effective, self.OTHER, "same"), (False, effective, self.ROOT, "same"),
                 (True, self.ROOT, self.OTHER, "any"), (True, self.OTHER, self.ROOT, "any"),
-                (False, self.ROOT, self.OTHER, str(NOBODY))):  # root allows the other, but the other does not allow root
+                (False, self.ROOT, self.OTHER, str(NOBODY))):  # root allows the other user, who does not allow root
             with self.subTest(listen=listen, connect=connect, users=users):
                 self.expect(shares, listen, connect, users)
 
@@ -93,7 +93,8 @@ class Users(HostileTest):
                 self.assertLess(tcp, 2000, said)
 
     def test_what_was_looked_at_stays(self):
-        """Another user's program could change bytes between MSG_PEEK and their receive: the first such call ends it."""
+        """Another user's program could change bytes between a program's MSG_PEEK and its receive. The first such call
+        ends shared memory."""
         server, client = self.play(self.ROOT, self.OTHER, "any", peeks="peek")
         for said in server, client:
             ring, tcp = self.ring_and_tcp(said)
@@ -103,7 +104,7 @@ class Users(HostileTest):
             self.assertLess(self.ring_and_tcp(said)[1], 1000, said)
 
     def as_nobody(self, play):
-        """play() by another user; whether it said so."""
+        """Runs play() as another user. The exit status tells whether it returned true."""
         child = os.fork()
         if child == 0:
             status = 1
@@ -117,7 +118,7 @@ class Users(HostileTest):
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
     def test_nobody_else_takes_the_called_ends_place(self):
-        """The connection is between root and root; another user, who is allowed, has taken the name of it."""
+        """The connection is between two processes of root. An allowed user has taken its name."""
         victim = self.victim("listen", EXS_SHM_USERS="any")
         tcp = socket.create_connection(("127.0.0.1", victim.port), LIMIT_S)
         ready, told = os.pipe()

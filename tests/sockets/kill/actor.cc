@@ -58,7 +58,7 @@ class Actor {
  private:
   void begin() {
     alarm(kLifeSeconds);
-    // Here, so that no step has to do it.
+    // Done here, so that no step has to do it.
     twin::fill_from_stream(own_, static_cast<std::uint64_t>(who_), 0);
     struct sigaction action = {};
     action.sa_handler = [](int) { g_pipe_signals.fetch_add(1); };
@@ -70,7 +70,7 @@ class Actor {
 
   Answer obey(const Command& command) {
     if (command.op != Op::kStep) return perform(command);
-    raise(SIGSTOP);  // the tracer begins here
+    raise(SIGSTOP);  // the tracer starts here
     return run_step(command);
   }
   Answer run_step(Command command) {
@@ -157,7 +157,7 @@ class Actor {
     send_at_once();
     return connection_;
   }
-  // What is sent is at the peer when the call returns.
+  // Makes each send reach the peer before the call returns.
   void send_at_once() const {
     const int on = 1;
     setsockopt(connection_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -179,7 +179,7 @@ class Actor {
     notes_->to_receive.store(notes_->received.load());
     return got;
   }
-  // What ended it.
+  // Returns the result that ended it.
   std::int64_t receive_all(int flags) {
     constexpr std::size_t kPiece = 3000;
     std::int64_t got = 0;
@@ -258,8 +258,9 @@ class Actor {
   int listener_ = -1;
   int connection_ = -1;
   int set_ = -1;
-  std::vector<unsigned char> own_ = std::vector<unsigned char>(Notes::kBytesMax);  // all that it may send
-  bool is_new_ = false;  // the child of a fork, whose parent answers
+  // All bytes that it may send.
+  std::vector<unsigned char> own_ = std::vector<unsigned char>(Notes::kBytesMax);
+  bool is_new_ = false;  // a forked child, whose parent answers
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A program of a round: it does what it is told, one call after the other, and notes in memory that it shares with the round how
-// far it has come.
+// A program of a round. It executes commands, one call after the other, and records its progress in memory
+// that it shares with the round.
 #pragma once
 
 #include <sys/types.h>
@@ -11,9 +11,9 @@
 
 namespace killing {
 
-// What the round may know of an actor that is dead.
+// The round's knowledge of a dead actor.
 struct Notes {
-  std::atomic<std::uint32_t> phase;  // of the step: odd inside a call
+  std::atomic<std::uint32_t> phase;  // phase of the step: odd inside a call
   std::atomic<std::uint64_t> sent;   // bytes of sends that have returned
   std::atomic<std::uint64_t> to_send;
   std::atomic<std::uint64_t> received;
@@ -27,7 +27,7 @@ struct Command {
   Op op;
   std::uint32_t bytes;
   std::uint32_t script;
-  std::uint32_t first;  // of the step: the cue to begin with
+  std::uint32_t first;  // the cue with which the step begins
   std::uint32_t port;
 };
 
@@ -39,16 +39,16 @@ struct Answer {
   std::int32_t pid;
 };
 
-// Descriptors of an actor that are not its program's.
+// Descriptors of an actor that do not belong to its program.
 inline constexpr int kControl = 600;
 inline constexpr int kChildControl = 601;
 inline constexpr int kNotes = 602;
 inline constexpr int kRequests = 603;
 
 Notes* map_notes();  // of all actors
-// `who` does not come back.
+// Runs the actor `who` to its end.
 [[noreturn]] void act(Who who);
-// What becomes of an actor that executes this program: it goes on with its step.
+// Continues the step of an actor that has executed this program.
 [[noreturn]] void act_on(char** words);
 
 }  // namespace killing

@@ -1,4 +1,5 @@
-// What a round may leave nothing of: names of Unix sockets, memory files, descriptors. Thread: the round's.
+// Leftovers that a round must not have: names of Unix sockets, memory files, descriptors. Thread: the
+// round's.
 #pragma once
 
 #include <sys/types.h>
@@ -8,9 +9,10 @@
 
 namespace killing {
 
-// A name with one of the ports in it is still bound; empty: none is.
+// Returns a bound name with one of the ports in it; empty: there is none.
 std::string bound_name(std::uint32_t port, std::uint32_t other_port);
-// What a process without connections still has of the layer, but for its family's memory; empty: nothing.
+// Returns what a process without connections still has of the layer, except its family's memory; empty:
+// nothing.
 std::string kept_by(pid_t process);
 
 }  // namespace killing

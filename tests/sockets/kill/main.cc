@@ -1,5 +1,5 @@
-// Kills one of two programs with a connection at each step of what it does, once with plain TCP, which tells what may be seen
-// then, and once with a library preloaded, with which nothing else may be seen. README.md beside this has the rest.
+// Kills one of two connected programs at each step of its work: first with plain TCP, then with a preloaded
+// library. The survivor may see only what it sees with TCP. README.md has the details.
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
@@ -53,7 +53,7 @@ bool write_all(int channel, T& value) {
       value);
 }
 
-// The process that plays rounds, plain or with a library.
+// Runs the process that plays rounds, plain or with a library.
 [[noreturn]] void serve() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -119,10 +119,10 @@ struct Options {
   std::string set = "after=1,ring=4k,spin=0";
   std::string only;
   std::uint32_t seed = 1;
-  std::uint32_t share = 1;    // of the places, one in so many
-  std::uint32_t samples = 0;  // of instructions, for each script and attitude
+  std::uint32_t share = 1;    // one place in so many is tried
+  std::uint32_t samples = 0;  // random places for each script and attitude
   std::uint32_t shown = 20;
-  std::uint32_t seconds = 0;  // 0: each script; else some, drawn at random, for so long
+  std::uint32_t seconds = 0;  // 0: all scripts; else random scripts for this time
   bool verbose = false;
 };
 
@@ -148,7 +148,7 @@ class Sweep {
   }
 
  private:
-  // What TCP shows, by the phase in which the victim is.
+  // What the survivor sees with TCP, by the phase of the victim.
   using Seen = std::map<std::uint32_t, std::set<std::string>>;
 
   [[nodiscard]] bool has_time() const {
@@ -209,12 +209,13 @@ class Sweep {
       ++request.place.calls;
     }
   }
-  // Between two calls of the program plain TCP makes no system call to be killed at: it shows the beginning of the second one.
+  // Between two calls of the program, plain TCP has no system call for a kill. It shows what a kill at the
+  // beginning of the second call does.
   static Seen::const_iterator find(const Seen& seen, std::uint32_t phase) {
     const auto exact = seen.find(phase);
     return exact == seen.end() && phase % 2 == 0 ? seen.find(phase + 1) : exact;
   }
-  // Whether the step goes on behind the place.
+  // Returns whether the step continues behind the place.
   bool compare(const Request& request, const Seen& seen) {
     const Report& report = layered_.play(request);
     ++layered_rounds_;
@@ -231,7 +232,7 @@ class Sweep {
   }
   void differ(const Request& request, const Report& report, const std::string& what) {
     ++differences_;
-    // Neighbouring places show the same.
+    // Neighbouring places show the same difference, which is printed once.
     const std::string key = scripts()[request.script].name + name_of(request.attitude) + what;
     if (!told_.insert(key).second || told_.size() > options_.shown) return;
     std::printf("%s, %s, survivor %s, %u calls and %u instructions into the step, phase %u\n    %s\n",
@@ -300,6 +301,6 @@ int main(int count, char** words) {
         stderr);
     return 2;
   }
-  personality(ADDR_NO_RANDOMIZE);  // the same instructions in every round
+  personality(ADDR_NO_RANDOMIZE);  // each round has the same instructions
   return Sweep(options).run();
 }

@@ -25,11 +25,11 @@ namespace killing {
 namespace {
 
 constexpr int kAnswerMs = 3000;
-constexpr std::uint32_t kSurvivors = 60;  // bytes that it sends when the victim is dead
+constexpr std::uint32_t kSurvivors = 60;  // bytes that the survivor sends after the victim's death
 constexpr std::uint32_t kChilds = 50;
 constexpr std::uint32_t kWhileStopped = 30;
 
-// Thrown where a round cannot go on; `report.fault` says why.
+// Thrown if a round cannot go on; `report.fault` has the cause.
 struct Over {};
 
 std::size_t index_of(Who who) {
@@ -101,7 +101,7 @@ class Round {
     }
     pid = -1;
   }
-  // All that come from the victim by fork. The survivor stays.
+  // Waits for all forks of the victim to end. The survivor stays.
   void end_children() {
     int& channel = channels_[index_of(Who::kChild)];
     close(channel);
@@ -116,7 +116,7 @@ class Round {
       if (ended.si_pid == 0) poll(nullptr, 0, 1);
     }
   }
-  // Other than the survivor.
+  // A child other than the survivor is left.
   [[nodiscard]] bool has_child_process() const {
     std::ifstream children("/proc/self/task/" + std::to_string(getpid()) + "/children");
     pid_t pid = 0;
@@ -220,7 +220,7 @@ class Round {
     await_child();
     see(Who::kChild, "child-close", Op::kClose);
   }
-  // What the child sends wakes whoever sleeps for it.
+  // The child's bytes must wake a sleeping survivor.
   void await_child() {
     const Notes& survivor = notes_of(Who::kSurvivor);
     const std::uint64_t least = notes_of(Who::kVictim).sent.load() + kChilds;
@@ -252,7 +252,7 @@ class Round {
     see(Who::kSurvivor, "poll", Op::kPoll);
   }
 
-  // --- what must be, whatever was seen ---
+  // --- what must hold in any case ---
   static bool is_of(const Notes& notes, std::uint64_t at, std::uint64_t count, Who whose,
                     std::uint64_t position) {
     return twin::first_wrong(std::span(notes.bytes + at, count), static_cast<std::uint64_t>(whose),
@@ -279,7 +279,7 @@ class Round {
       fail("the victim received other bytes than were sent");
     if (script_.has_child) check_child();
   }
-  // It goes on where the victim may have stopped, and misses nothing from there on.
+  // The child continues where the victim may have stopped, and misses nothing from there on.
   void check_child() {
     const Notes& victim = notes_of(Who::kVictim);
     const Notes& child = notes_of(Who::kChild);

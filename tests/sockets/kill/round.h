@@ -1,5 +1,6 @@
-// One round: two programs are brought to a moment, the victim is killed, or stopped for a while, at a place in its step, and the
-// survivor tells what it sees. Thread: the only one of a process that has the library preloaded, or not.
+// One round. It brings two programs to a moment, and kills the victim, or stops it for a while, at a place in
+// its step. The survivor reports what it sees. Thread: the only one of a process, with the library preloaded
+// or without.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,9 @@ namespace killing {
 
 enum class What : std::uint32_t {
   kKill,
-  kStop,         // the victim goes on when the survivor has made its calls, and is killed where its step ends
-  kFindChanges,  // no kill: the places at which one could make a difference
+  // The victim continues after the survivor's calls, and is killed at the end of its step.
+  kStop,
+  kFindChanges,  // no kill: finds the places at which one could make a difference
 };
 
 struct Request {
@@ -28,7 +30,7 @@ struct Report {
   bool goes_on = false;     // the place is in the step, not behind it
   std::uint32_t phase = 0;  // odd: inside a call of the program
   char seen[240] = {};      // by the survivor, in words
-  char fault[240] = {};     // what no system may show
+  char fault[240] = {};     // what must not happen on any system
   std::uint32_t instructions = 0;
   std::uint32_t places = 0;
   Place at[kPlacesMax] = {};

@@ -26,7 +26,7 @@ constexpr Ends kRoles[] = {{Who::kVictim, Who::kSurvivor}, {Who::kSurvivor, Who:
 Cues connected(const Ends& ends) {
   return {{ends.called, Op::kListen}, {ends.caller, Op::kConnect}, {ends.called, Op::kAccept}};
 }
-// The calls in which the ends find one another and begin to use their rings.
+// The calls during which the ends meet and begin to use their rings.
 Cues meeting(const Ends& ends) {
   return {{ends.caller, Op::kSend, kFew}, {ends.called, Op::kReceive, kFew},
           {ends.called, Op::kSend, kFew}, {ends.caller, Op::kReceive, kFew},
@@ -79,7 +79,7 @@ std::vector<Part> ways_out() {
   };
 }
 
-// One end has no room for what it has not read, so the other one takes it back.
+// One end has no room for the unread bytes, so the other end takes them back.
 std::vector<Part> takings_back() {
   return {
       {"take-back",
@@ -89,7 +89,7 @@ std::vector<Part> takings_back() {
   };
 }
 
-// The victim looks into the ring by itself, so the survivor rings no bells.
+// The victim looks into the ring, so the survivor rings no bells.
 std::vector<Part> lookings() {
   const Cues looking = {victim(Op::kWatch), survivor(Op::kSend, kSome), victim(Op::kReceive, kSome)};
   const Cues unread = looking + Cues{survivor(Op::kSend, kSome)};
@@ -167,7 +167,7 @@ void add(std::vector<Script>& all, const Part& part, const Ends& ends, const Cue
   all.push_back(script);
 }
 
-// Each call of the meeting is a step of whoever makes it.
+// Each call of a meeting becomes a step of its caller.
 void add_meetings(std::vector<Script>& all) {
   for (const Ends& ends : kRoles) {
     const Cues calls = meeting(ends);

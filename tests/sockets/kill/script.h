@@ -1,4 +1,4 @@
-// What two programs with a connection do up to a moment, and what one of them, the victim, does then, until it is killed.
+// What two connected programs do up to a moment, and what one of them, the victim, does then until its death.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@ enum class Op : std::uint8_t {
   kAccept,
   kSend,
   kReceive,     // all of the bytes
-  kTryReceive,  // what is there
+  kTryReceive,  // the bytes that are there
   kDrain,       // up to the end
   kPoll,
-  kAwaitHangUp,  // for a moment
-  kSettle,       // the same of the peer's end, unseen by a preloaded library
-  kWatch,        // by an epoll set
-  kAskSet,       // whether it is readable
-  kSleepInSet,   // the same, after a moment's sleep
-  kTrustSet,     // whether a receive finds nothing though it is
-  kLimitFiles,   // so that nothing can be taken along
-  kGiveUpRing,   // by an option that TCP alone can serve
+  kAwaitHangUp,  // waits a moment for it
+  kSettle,       // waits for the peer's end, unseen by a preloaded library
+  kWatch,        // adds the connection to an epoll set
+  kAskSet,       // asks whether the set reports it as readable
+  kSleepInSet,   // sleeps a moment in the set, then asks
+  kTrustSet,     // asks whether a receive finds nothing although the set reports bytes
+  kLimitFiles,   // leaves no room to take unread bytes along
+  kGiveUpRing,   // sets an option that only TCP can serve
   kShutdown,
   kClose,
   kFork,
   kExec,
   kExit,
-  kStep,  // all of the victim's step
+  kStep,  // the victim's whole step
   kEnd,   // closes all but the connection
 };
 
@@ -47,16 +47,16 @@ struct Script {
   std::string name;
   std::vector<Cue> before;
   std::vector<Cue> step;   // the victim's
-  bool has_child = false;  // of the victim, which goes on
+  bool has_child = false;  // the victim has a child, which goes on
   bool watches = false;    // the survivor has the connection in an epoll set
   bool has_exec = false;   // its instructions are not counted: there are too many
-  bool may_sleep = true;   // the survivor; false: there are bytes for it, which are under way
-  bool can_go_on = true;   // a victim that was stopped has a connection afterwards
+  bool may_sleep = true;   // the survivor may sleep; false: bytes for it are in transit
+  bool can_go_on = true;   // a stopped victim has a connection afterwards
 };
 
 const std::vector<Script>& scripts();
 
-// How the survivor finds out.
+// How the survivor learns of the death.
 enum class Attitude : std::uint8_t { kReads, kWrites, kSleeps };
 inline constexpr Attitude kAttitudes[] = {Attitude::kReads, Attitude::kWrites, Attitude::kSleeps};
 const char* name_of(Attitude attitude);

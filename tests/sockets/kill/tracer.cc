@@ -26,7 +26,7 @@ class SharedMemory {
  public:
   SharedMemory(pid_t process, bool family) : process_(process), family_(family) {}
 
-  // Looks up where it is: after a system call it may be somewhere else.
+  // Finds its place again: system calls may move it.
   void find() {
     parts_.clear();
     const std::string path = "/proc/" + std::to_string(process_) + "/maps";
@@ -41,7 +41,7 @@ class SharedMemory {
     }
     std::fclose(maps);
   }
-  // Whether it differs from what it was at the last question.
+  // The memory differs from its state at the last question.
   bool has_changed() {
     std::vector<char> now(parts_.size() * kPage);
     const iovec into = {now.data(), now.size()};
@@ -87,14 +87,14 @@ Tracer::Stop Tracer::go_on(int request) {
   }
 }
 
-// The actor answers.
+// The actor writes its answer, which ends the step.
 bool Tracer::is_at_end() const {
   __ptrace_syscall_info info = {};
   if (ptrace(PTRACE_GET_SYSCALL_INFO, process_, sizeof info, &info) <= 0) return false;
   return info.op == PTRACE_SYSCALL_INFO_ENTRY && info.entry.nr == SYS_write && info.entry.args[0] == kControl;
 }
 
-// One that may sleep, so it is no single step.
+// A system call may sleep, so it cannot be single-stepped.
 bool Tracer::is_before_call() const {
   __ptrace_syscall_info info = {};
   if (ptrace(PTRACE_GET_SYSCALL_INFO, process_, sizeof info, &info) <= 0) return false;

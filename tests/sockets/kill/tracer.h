@@ -1,5 +1,5 @@
-// Runs a process up to a place in its step, by ptrace: so many system calls' beginnings and ends, and so many instructions
-// behind the last of them. Thread: the round's only one, which is the process's parent.
+// Runs a process to a place in its step, by ptrace. A place is a number of system calls' beginnings and ends,
+// and of instructions after the last of these. Thread: the round's only one, in the process's parent.
 #pragma once
 
 #include <sys/types.h>
@@ -16,17 +16,17 @@ struct Place {
 
 class Tracer {
  public:
-  // Seizes it; it may run on.
+  // Seizes the process, which may run on.
   explicit Tracer(pid_t process);
 
-  // Waits for the signal that the process sends itself where its step begins.
+  // Waits for the signal that the process sends itself at the begin of its step.
   bool await_step();
-  // At the place, or where the step ends, whichever comes first: stopped. Whether the step goes on.
+  // Stops the process at the place, or at the end of the step. True: the step continues.
   bool run_to(Place place);
-  // Runs the whole step, instruction by instruction; the places behind which memory that it shares with others is another than
-  // before. `family`: of that, what it shares by fork, too.
+  // Runs the whole step, instruction by instruction. Returns the places behind which its shared memory has
+  // changed. `family`: includes the memory that it shares by fork.
   std::vector<Place> find_changes(bool family, std::uint32_t& instructions);
-  // From where it is to the step's end.
+  // Continues to the end of the step.
   bool run_to_end() { return !run_to({UINT32_MAX, 0}); }
   void release();
 

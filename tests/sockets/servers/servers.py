@@ -1,4 +1,4 @@
-"""Servers and clients that know nothing of exs, run plainly and with libexs_sockets.so: what they print must be the same.
+"""Servers and clients without knowledge of exs. They run plainly and with libexs_sockets.so, and must print the same.
 EXS_SOCKETS_LIBRARY is the library."""
 import contextlib
 import os
@@ -23,7 +23,8 @@ def layer(words):
 
 
 def free_ports(count):
-    """The first of several in a row, below those that the kernel gives out, so that nothing else takes one before a server does."""
+    """Returns the first of several ports in a row, below the kernel's own range. So nothing else takes one before a
+    server does."""
     first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     for port in random.sample(range(first // 2, first - count), 100):
         with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
@@ -38,18 +39,18 @@ def free_port():
 
 
 def is_listened_at(port):
-    """Without a connection, which some servers take for a client."""
+    """Looks without a connection, which some servers would take for a client."""
     lines = [line.split() for name in ("tcp", "tcp6") for line in pathlib.Path("/proc/net", name).read_text().splitlines()[1:]]
     return any(line[3] == "0A" and line[1].endswith(f":{port:04X}") for line in lines)
 
 
 def ring_bytes(log):
-    """What connections say at their ends of the bytes that went through shared memory."""
+    """The bytes that went through shared memory, according to the connections' last lines."""
     return sum(int(count) for count in re.findall(r"sent (\d+) bytes by shared memory", log))
 
 
 class Process:
-    """One that runs until the test ends it, with what it wrote to its standard error."""
+    """A process that runs until the test ends it, with its standard error."""
 
     def __init__(self, command, environment, folder):
         self.log_path = pathlib.Path(folder, "log")
@@ -96,14 +97,14 @@ class ServerTest(unittest.TestCase):
         return process
 
     def client(self, command, environment, words=None):
-        """(standard output, standard error) of a client that must end well."""
+        """Returns (standard output, standard error) of a client that must succeed."""
         done = subprocess.run(command, input=words, env={**os.environ, **environment}, capture_output=True, timeout=LIMIT_S,
                               check=False)
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace")[-2000:])
         return done.stdout, done.stderr.decode(errors="replace")
 
     def compare(self, play):
-        """play(environment) returns what must be the same, and what the processes said of their connections."""
+        """play(environment) returns what must be the same, and the processes' lines about their connections."""
         expected, _ = play({})
         for name, words in LAYERED.items():
             with self.subTest(layer=name):

@@ -1,4 +1,5 @@
-"""vsftpd and curl: files from and to it. Its seccomp sandbox is off: new kernels and C libraries are killed by it, without exs, too."""
+"""vsftpd and curl, which transfer files both ways. vsftpd's seccomp sandbox is off, because it kills programs with new
+kernels and C libraries, even without exs."""
 import hashlib
 import os
 import pathlib

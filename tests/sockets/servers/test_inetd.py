@@ -1,4 +1,4 @@
-"""openbsd-inetd, which accepts connections for programs that it starts, and starts others that accept by themselves."""
+"""openbsd-inetd, which accepts connections for programs that it starts, and starts others that accept themselves."""
 import os
 import pathlib
 import pwd
@@ -6,13 +6,13 @@ import unittest
 
 from servers import LAYERED, ServerTest, free_port, layer
 
-# Reads a line by stdio and answers by stdio; the program that takes its place goes on where it stopped reading.
+# Reads a line by stdio and answers by stdio. The program that takes its place reads on where it stopped.
 SCRIPT = """#!/bin/sh
 read -r line
 echo "first: $line"
 exec cat
 """
-# Accepts one connection of the socket that inetd listens with; for the next one inetd starts it again.
+# Accepts one connection at inetd's listening socket. inetd starts the program again for the next one.
 WAITING = """
 import socket
 with socket.socket(fileno=0) as listener, listener.accept()[0] as connection:
@@ -48,7 +48,7 @@ WORDS = "".join(f"line {number}\n" for number in range(8_000)).encode()
 
 
 class Inetd(ServerTest):
-    options = ["-E"]  # the programs get its environment
+    options = ["-E"]  # programs get its environment
 
     def play(self, environment):
         folder = pathlib.Path(self.folder())

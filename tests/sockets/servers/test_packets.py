@@ -1,4 +1,4 @@
-"""One end alone preloaded: the packets are those of plain TCP, in number, order, length and contents."""
+"""Only one end is preloaded. The packets must be those of plain TCP, in number, order, length and contents."""
 import os
 import socket
 import struct
@@ -12,7 +12,7 @@ from servers import LAYERED, LIMIT_S, ServerTest, layer
 ETH_P_IP = 0x0800
 FIN, SYN, RST = 1, 2, 4
 SIZES = (1, 10, 100, 1000, 10_000, 30_000, 7) * 12
-# An echo server and its client, in turn on one connection, each a program of its own.
+# An echo server and its client, in turn on one connection. Each is a separate program.
 SERVER = """
 import socket
 with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -33,7 +33,7 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
 
 
 class Capture:
-    """What goes over the loopback interface to or from a port."""
+    """The packets on the loopback interface to or from a port."""
 
     def __init__(self, port):
         self.port, self.segments, self.ends = port, [], 0
@@ -45,7 +45,7 @@ class Capture:
         self.thread.start()
 
     def run(self):
-        """Until both ends have said that they send no more."""
+        """Runs until both ends have announced their last byte."""
         while self.ends < 2:
             packet, place = self.raw.recvfrom(1 << 17)
             if place[2] != socket.PACKET_OUTGOING:
@@ -63,14 +63,14 @@ class Capture:
         payload = packet[header + (packet[header + 12] >> 4) * 4:length]
         flags = packet[header + 13] & (FIN | SYN | RST)
         self.ends += bool(flags & (FIN | RST))
-        # When an acknowledgement of its own leaves is the kernel's, and of no two runs the same.
+        # The kernel times separate acknowledgements, differently in each run.
         if payload or flags:
             self.segments.append((target == self.port, flags, bytes(payload)))
 
 
 class Packets(ServerTest):
     def play(self, server_environment, client_environment):
-        """(segments, what both said of their connections)"""
+        """Returns (segments, the lines of both ends about their connections)."""
         with subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env={**os.environ, **server_environment}) as server:
             try:
@@ -86,7 +86,7 @@ class Packets(ServerTest):
     @unittest.skipIf(os.geteuid() != 0, "only root sees packets")
     def test_packets_are_the_same(self):
         expected, _ = self.play({}, {})
-        self.assertEqual(len(expected), 2 * len(SIZES) + 4)  # and two SYN, two FIN
+        self.assertEqual(len(expected), 2 * len(SIZES) + 4)  # plus two SYN and two FIN
         for name, words in LAYERED.items():
             for which in range(2):
                 with self.subTest(layer=name, preloaded=("server", "client")[which]):

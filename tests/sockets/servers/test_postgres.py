@@ -1,4 +1,5 @@
-"""postgresql with psql and pgbench: a process for each connection. As the user postgres where root runs the test."""
+"""postgresql with psql and pgbench: one process for each connection. If root runs the test, the programs run as the
+user postgres."""
 import hashlib
 import os
 import pathlib
@@ -19,14 +20,14 @@ shared_buffers = 16MB
 max_connections = 20
 """
 ROWS = "select n, md5(n::text), repeat(chr(97 + n % 26), n % 200) from generate_series(1, 20000) n"
-# What goes to the server is long here: rows that it is given, and then counts.
+# The bytes to the server are long here: rows, whose counts it then returns.
 COPY = "create temp table given (n int, word text);\ncopy given from stdin;\n" + "".join(
     f"{n}\t{'word' * (n % 50)}\n" for n in range(5000)) + "\\.\nselect count(*), sum(n), md5(string_agg(word, ',' order by n)) from given;\n"
 
 
 class Postgres(ServerTest):
     def as_owner(self, command):
-        """The server refuses to be root's."""
+        """The server does not run as root."""
         owner = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
         return [*owner, *map(str, command)]
 
@@ -45,7 +46,7 @@ class Postgres(ServerTest):
             file.write(CONFIGURATION)
 
     def await_answers(self, server, at):
-        """It listens before it answers."""
+        """The server listens before it can answer."""
         end = time.monotonic() + LIMIT_S
         while subprocess.run([PROGRAMS[-1] / "pg_isready", "-q", *map(str, at)], check=False).returncode != 0:
             if server.process.poll() is not None or time.monotonic() > end:
@@ -53,7 +54,7 @@ class Postgres(ServerTest):
             time.sleep(0.02)
 
     def play(self, environment):
-        # The library, where the user postgres may read it.
+        # Copies the library to a place that the user postgres may read.
         environment = environment and {**environment, "LD_PRELOAD": str(self.library)}
         port, log = free_port(), ""
         server = self.start(self.as_owner([PROGRAMS[-1] / "postgres", "-D", self.data / "db", "-p", port]), environment, port,
@@ -73,7 +74,7 @@ class Postgres(ServerTest):
         for options in (["-S", "-c", "4", "-t", "200"], ["-S", "-C", "-c", "2", "-t", "10"], ["-c", "2", "-t", "30", "-M", "prepared"]):
             told = run("pgbench", "-n", *options, "postgres").decode()
             self.assertIn("number of failed transactions: 0", told)
-        # Most of the accounts are as they were.
+        # Most of the accounts are unchanged.
         sums = run("psql", "-X", "-A", "-t", "-c", "select count(*), count(*) filter (where abalance = 0) > 99800 from "
                    "pgbench_accounts", "postgres")
         return (hashlib.md5(rows).digest(), given, sums), log + server.end()

@@ -1,4 +1,4 @@
-"""stress-ng: what it does to sockets and descriptors, with its own checks on."""
+"""stress-ng's work on sockets and descriptors, with its own checks."""
 import os
 import pathlib
 import re
@@ -8,7 +8,7 @@ import unittest
 
 from servers import LAYERED, LIMIT_S, ServerTest, free_ports, layer, ring_bytes
 
-# What it does, how often, and the ports that it does it with, after the first of several in a row.
+# The stressors, their counts, and their ports, as offsets from the first of several in a row.
 STRESSORS = {
     "all": ["--sock", "2", "--sock-ops", "60", "--sock-port", 0, "--sockmany", "1", "--sockmany-ops", "40", "--sockmany-port", 2,
             "--epoll", "2", "--epoll-domain", "ipv4", "--epoll-ops", "200", "--epoll-port", 4, "--sockfd", "1", "--sockfd-ops", "2000",
@@ -23,7 +23,7 @@ PORTS = 12  # four for each worker of --epoll
 
 class Stress(ServerTest):
     def play(self, options, environment):
-        """(what is to be the same, what the layer said)"""
+        """Returns (what must be the same, the layer's lines)."""
         with tempfile.TemporaryDirectory() as folder:
             first = free_ports(PORTS)
             words = [str(word + first) if isinstance(word, int) else word for word in options]
@@ -42,7 +42,7 @@ class Stress(ServerTest):
                     found, log = self.play(options, layer(words))
                     self.assertEqual(found, expected)
                     if (stressor, name) == ("all", "short"):
-                        # Connections of a few calls may end before their ends have met: of some runs one has to show it.
+                        # Short connections may end before their ends have met. One of several runs must show a meeting.
                         for _ in range(RUNS_TO_MEET):
                             if ring_bytes(log) > 0:
                                 break

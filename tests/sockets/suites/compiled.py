@@ -10,7 +10,8 @@ LIMIT_S = 120
 
 
 class Listed(Packaged):
-    """A program for each group of tests. What it says of each test is `TEST` below; how it ends is a result, too."""
+    """A program for each group of tests. `TEST` below matches the result of each test in its output. Its exit status is
+    a result, too."""
 
     def commands(self):
         """{name: (command, folder)}"""
@@ -27,7 +28,7 @@ class Listed(Packaged):
                 continue
             log.write(f"== {name}\n".encode())
             ended, told = finish(command, environment, log, folder, LIMIT_S)
-            results[name] = re.sub(r"status \d+", "failed", ended)  # the status is how many tests did
+            results[name] = re.sub(r"status \d+", "failed", ended)  # the status counts the tests that failed
             results |= {f"{name}:{test}": result for test, result in self.TEST.findall(told)}
         return results
 

@@ -9,8 +9,9 @@ LIMIT_S = 120
 
 
 class Node(Packaged):
-    """Node.js's own tests, file by file, run by Debian's program of the same version. That is laid over /usr for each, in a mount
-    namespace of its own: the system may have another node there, and much of Debian's has its place built in."""
+    """Node.js's own tests, file by file, with Debian's program of the same version. That program is mounted over /usr
+    for each test, in a mount namespace of its own. The system may have another node there, and many of Debian's paths
+    are built in."""
     name, package = "node", "nodejs"
     LAID_OVER = 'mount -t overlay -o "lowerdir=$0/usr:/usr" usr /usr && exec /usr/bin/node "$@"'
 
@@ -34,7 +35,7 @@ class Node(Packaged):
 
 
 class Perl(Packaged):
-    """The tests of Perl's modules, and of its own calls, by the Perl that is installed."""
+    """Tests of Perl's modules and calls, with the installed Perl."""
     name, package = "perl", "perl"
     FOLDERS = {"Socket": "cpan/Socket/t", "IO": "dist/IO/t", "IO-Socket-IP": "cpan/IO-Socket-IP/t", "libnet": "cpan/libnet/t", "core": "t/io"}
     CORE = {"socket", "socketpair", "pipe", "dup", "closepid", "eintr", "eintr_print", "errno", "errnosig"}
@@ -51,7 +52,7 @@ class Perl(Packaged):
                         path.unlink()
                 for common in (self.source / "t").glob("*.pl"):
                     shutil.copy(common, tests)
-                # It looks for modules where Perl is built, and these are installed.
+                # The tests search modules where Perl is built, but these are installed.
                 with open(tests / "test.pl", "a", encoding="latin-1") as common:
                     common.write("\nsub set_up_inc {}\n1;\n")
         return lack
@@ -71,7 +72,7 @@ class Perl(Packaged):
 
 
 class Ruby(Packaged):
-    """Ruby's own tests, by the Ruby that is installed and the runner that comes with them."""
+    """Ruby's own tests, with the installed Ruby and the tests' own runner."""
     name, package = "ruby", "ruby3.1"
     RUBY = "/usr/bin/ruby3.1"
     FOLDERS = {"socket": "socket", "net": "net", "ssl": "openssl/test_ssl.rb", "drb": "drb", "open-uri": "open-uri"}

@@ -1,4 +1,4 @@
-"""Runs one module of Python's own tests, and writes a line for each test: its result, and its name.
+"""Runs one module of Python's own tests. Writes a line for each test, with its result and its name.
     python_results.py RESULTS MODULE [TEST...]"""
 import os
 import sys
@@ -7,7 +7,7 @@ import unittest
 from test import support
 
 
-# They wait for another machine for ever, where the kernel has its socket family and nobody answers.
+# These tests wait for ever for another machine, if the kernel has the socket family.
 LEFT_OUT = ("VSOCK",)
 
 
@@ -18,7 +18,7 @@ def without_left_out(suite):
 
 
 class Results(unittest.TextTestResult):
-    """A test that has subtests is what the worst of them is."""
+    """The result of a test with subtests is its worst one."""
 
     def startTestRun(self):
         super().startTestRun()
@@ -60,7 +60,7 @@ class Results(unittest.TextTestResult):
 
 def main():
     results, module, tests = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
-    # Nothing that other hosts answer, and nothing that takes minutes. This module asks for the network, and stays on this host.
+    # Excludes tests that need other hosts, or minutes. This module asks for the network, but stays on this host.
     support.use_resources = ["network"] if module == "test.test_socketserver" else []
     support.verbose = False
     loader = unittest.TestLoader()
@@ -77,5 +77,5 @@ def main():
         file.writelines(f"{result}: {name}\n" for name, result in sorted(told.items()))
 
 
-if __name__ == "__main__":  # what a child that multiprocessing starts imports must not run the tests again
+if __name__ == "__main__":  # children of multiprocessing import this file and must not run the tests again
     main()

@@ -1,4 +1,4 @@
-"""What all suites have in common."""
+"""The common parts of all suites."""
 import atexit
 import os
 import pathlib
@@ -12,7 +12,8 @@ NONE = "no result"
 
 
 def finish(command, environment, log, folder, limit_s=LIMIT_S):
-    """How it ended, and what it printed, which the log gets, too. One that takes too long is ended with all that it started."""
+    """Returns how the command ended, and its output, which also goes to the log. After the time limit it is ended with
+    all its processes."""
     ended = ""
     with tempfile.TemporaryFile() as output:
         with subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
@@ -34,12 +35,12 @@ def finish(command, environment, log, folder, limit_s=LIMIT_S):
 
 
 def run(command, environment, log, folder):
-    """What it printed."""
+    """Returns the output of a command."""
     return finish(command, environment, log, folder)[1]
 
 
 class Suite:
-    """name; prepare() says what is missing; parts() are runs that can be made one without the other."""
+    """A suite has a name. prepare() returns what is missing. parts() are independent runs."""
 
     def prepare(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="exs-suites-"))
@@ -48,7 +49,7 @@ class Suite:
         return None
 
     def place(self, library):
-        """The library, where any user may read it."""
+        """Copies the library to a place that any user may read."""
         return pathlib.Path(shutil.copy(library, self.folder))
 
     def parts(self):
@@ -56,7 +57,8 @@ class Suite:
 
 
 class Packaged(Suite):
-    """One from a Debian source package, which build-source fetches: its source, and what is built or unpacked beside it."""
+    """A suite from a Debian source package, which build-source fetches: its source, and what is built or unpacked
+    beside it."""
 
     def prepare(self):
         had = subprocess.run([HERE / "build-source", self.package], stdout=subprocess.PIPE, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The suites: how each is run, and what it says of each test."""
+"""The suites: how to run each, and how to read its results."""
 import os
 import pathlib
 import re
@@ -40,7 +40,7 @@ class Python(Suite):
 
 
 class Libuv(Packaged):
-    """Root may not run it, so nobody does."""
+    """The suite refuses root, so the user nobody runs it."""
     name, package = "libuv", "libuv1"
 
     def prepare(self):
@@ -61,7 +61,7 @@ class Libuv(Packaged):
 
 
 class Libevent(Packaged):
-    """Once for each way to wait that it knows."""
+    """Runs once for each of libevent's ways to wait."""
     name, package = "libevent", "libevent"
     WAITS = {"epoll": "", "changelist": "EVENT_EPOLL_USE_CHANGELIST", "poll": "EVENT_NOEPOLL", "select": "EVENT_NOEPOLL EVENT_NOPOLL"}
 

@@ -21,7 +21,7 @@
 namespace twin {
 namespace {
 
-// An actor that hangs with its controller gone ends by SIGALRM.
+// SIGALRM ends an actor that hangs after its controller has ended.
 constexpr unsigned kLifeSeconds = 300;
 constexpr int kAttentionMs = 1;
 constexpr int kFirstAttended = 3;
@@ -65,13 +65,13 @@ class Actor {
     return taken == static_cast<ssize_t>(sizeof command);
   }
 
-  // Sleeps in a wait for its connections, too, while it waits, as a program with an event loop does.
+  // While it waits, it also sleeps in waits for its connections, like a program with an event loop.
   void attend() {
     pollfd commands = {control_, POLLIN, 0};
     while (::poll(&commands, 1, kAttentionMs) == 0) {
       std::array<pollfd, kAttended + 1> all = {};
       for (int i = 0; i < kAttended; ++i) all[static_cast<std::size_t>(i)] = {kFirstAttended + i, POLLIN, 0};
-      // Numbers that are not open would end the wait.
+      // Closed numbers would end the wait.
       for (pollfd& each : all)
         if (fcntl(each.fd, F_GETFD) < 0) each.fd = -1;
       all.back() = commands;

@@ -120,7 +120,7 @@ Answers Both::ask_edges(std::size_t process, const Command& command) {
   };
   while (answers[0].error == answers[1].error && (lacks(0) || lacks(1)) && patience.pause()) {
     ++counts_.asked_again;
-    // The plain world is asked for a while only: that an edge more comes in the other one is no rarity.
+    // The plain world gets a short time only, because the other world often reports one edge more.
     if (!lacks(1) && patience.is_over(kEdgeMs)) break;
     for (std::size_t w = 0; w < kWorlds; ++w) {
       if (!lacks(w)) continue;
@@ -134,7 +134,7 @@ Answers Both::ask_edges(std::size_t process, const Command& command) {
   return answers;
 }
 
-// One more try of the world that is behind. False: it cannot be behind, for it has answered something else.
+// Asks the world that is behind once more. False: it is not behind, because its answer differs otherwise.
 bool Both::improve(std::size_t index, std::size_t process, const Command& command, Answer& answer,
                    const Answer& better) {
   const bool is_peek = (command.flags & MSG_PEEK) != 0;
@@ -183,7 +183,7 @@ Answers Both::receive_rest(std::size_t process, const Commands& commands, Answer
     if (answers[behind].bytes < answers[1 - behind].bytes && !patience.pause()) break;
     if (is_try_again(answers[behind]) && !patience.pause()) break;
   }
-  // How many messages of recvmmsg the bytes were cut into, and whether all were full, is as short as they were.
+  // Short receives also change the number of recvmmsg's messages, and whether all were full.
   if (was_short) {
     answers[1].result = answers[0].result;
     answers[1].message_flags = answers[0].message_flags;

@@ -1,5 +1,5 @@
-// A call in both worlds, and what may differ between them: nothing, but for when a thing arrives that the network brings. So
-// what asks only is asked again, for a while, before a difference is one. Thread: the controller's only one.
+// A call in both worlds, with equal results in both. Only the arrival of bytes may differ in time, so
+// questions are repeated for a while before a difference counts. Thread: the controller's only one.
 #pragma once
 
 #include <array>
@@ -26,9 +26,9 @@ struct Counts {
   std::map<std::string, std::uint64_t> calls;
   std::map<std::string, std::uint64_t> kinds;
   std::map<std::string, double> seconds;  // by kind of step
-  // Fewer bytes than were there: allowed, and told.
+  // Receives of fewer bytes than were there: allowed and reported.
   std::array<std::uint64_t, kWorlds> short_receives = {};
-  // Edges that one world told and the other did not, of readiness that was there: allowed, and told.
+  // Edges of true readiness that only one world reported: allowed and reported.
   std::array<std::uint64_t, kWorlds> more_edges = {};
   std::uint64_t asked_again = 0;
 };
@@ -39,23 +39,24 @@ class Both {
 
   static Commands same(const Command& command) { return {command, command}; }
 
-  // Made once in each world, at the same time. Throws Difference if a process does not answer.
+  // Makes the call once in each world, at the same time. Throws Difference if a process does not answer.
   Answers call(std::size_t process, const Commands& commands);
   Answers call(std::size_t process, const Command& command) { return call(process, same(command)); }
   Answer call_one(std::size_t world, std::size_t process, const Command& command);
-  // As call; throws Difference unless the answers agree.
+  // Like call(); throws Difference unless the answers agree.
   Answers call_same(std::size_t process, const Commands& commands);
   Answers call_same(std::size_t process, const Command& command) { return call_same(process, same(command)); }
-  // As call_same, for a call that changes nothing: asked again while the answers differ.
+  // Like call_same(), for calls that change nothing: repeats them while the answers differ.
   Answers ask_same(std::size_t process, const Command& command);
-  // epoll_wait on a set with edges: each is told once, so what a world tells within the time is taken together.
+  // epoll_wait on a set with edges. Each edge is reported once, so a world's events of the whole time are
+  // combined.
   Answers ask_edges(std::size_t process, const Command& command);
-  // A call that receives: a world that got less gets the rest.
+  // For calls that receive: a world with fewer bytes receives the rest.
   Answers receive_same(std::size_t process, const Commands& commands, bool is_known);
-  // Goes on from what a call that received, in a thread, has answered.
+  // Completes the answers of a receiving call in a thread.
   Answers receive_rest(std::size_t process, const Commands& commands, Answers answers, bool is_known);
   void require_same(std::size_t process, const Commands& commands, const Answers& answers);
-  // Waits until the kernel has told `fd` one of `events`.
+  // Waits until the kernel has reported one of `events` for `fd`.
   void settle(std::size_t process, int fd, short events, int timeout_ms);
   [[noreturn]] void differ(const std::string& why, std::size_t process, const Commands& commands,
                            const Answers& answers);
@@ -64,9 +65,9 @@ class Both {
   Counts& counts() { return counts_; }
   void note(const std::string& line);
   [[nodiscard]] std::size_t lines() const { return lines_.size(); }
-  // Put before the lines of a step.
+  // Inserts a line before the lines of a step.
   void title(std::size_t before, const std::string& line);
-  // The last lines of what was done.
+  // Returns the last lines of the record.
   [[nodiscard]] std::string story(std::size_t lines) const;
 
  private:
@@ -79,12 +80,12 @@ class Both {
   std::vector<std::string> lines_;
 };
 
-// How long a thing that the network brings may take.
+// The time limit for an arrival through the network.
 inline constexpr int kArrivalMs = 1500;
 
 class Patience {
  public:
-  // False: the time is over.
+  // False: time is over.
   bool pause();
   [[nodiscard]] bool is_over(int time_ms) const { return waited_us_ > time_ms * 1000; }
 

@@ -1,5 +1,5 @@
-// A library that is wrong on purpose, preloaded to see that sockets-twin finds it: TWIN_BREAK says what goes wrong, in each
-// process at a certain call.
+// A library with deliberate faults, preloaded to test that sockets-twin finds them. TWIN_BREAK selects the
+// fault; it happens at a certain call of each process.
 #include <dlfcn.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -53,7 +53,7 @@ extern "C" int poll(pollfd* polled, nfds_t count, int timeout_ms) {
 
 extern "C" ssize_t send(int fd, const void* buffer, size_t length, int flags) {
   static const auto real = next<ssize_t (*)(int, const void*, size_t, int)>("send");
-  // A SIGPIPE that does not come.
+  // A SIGPIPE is missing.
   if (is_broken("signal")) flags |= MSG_NOSIGNAL;
   return real(fd, buffer, length, flags);
 }

@@ -7,7 +7,7 @@ namespace twin {
 
 Answer perform(const Command& command);
 
-// By family.
+// One function for each family.
 Answer perform_send(const Command& command);
 Answer perform_recv(const Command& command);
 Answer perform_fill(const Command& command);
@@ -15,9 +15,9 @@ Answer perform_drain(const Command& command);
 Answer perform_file(const Command& command);  // sendfile, splice
 Answer perform_stdio(const Command& command);
 Answer perform_wait(const Command& command);   // poll, epoll, settle, flush
-Answer perform_state(const Command& command);  // everything on a descriptor that moves no bytes
+Answer perform_state(const Command& command);  // calls on a descriptor that move no bytes
 
-// `result` of a call that has just returned, with errno.
+// Makes an answer of `result` and errno, right after a call.
 Answer answer_of(std::int64_t result);
 
 }  // namespace twin

@@ -1,4 +1,4 @@
-// Calls that move bytes between a connection and a file, a pipe or a stream of stdio.
+// Calls that move bytes between a connection and a file, a pipe or a stdio stream.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -21,7 +21,7 @@ std::vector<unsigned char> bytes_of(const Command& command) {
   return bytes;
 }
 
-// What the call left in errno outlives the closing of what it was made with.
+// Takes the call's answer before the closes, which may change errno.
 Answer with_bytes(Answer answer) {
   if (answer.result > 0) answer.bytes = answer.result;
   return answer;
@@ -35,7 +35,7 @@ void check(Answer& answer, const Command& command, const std::vector<unsigned ch
   answer.first_wrong = first_wrong(taken, command.stream, command.position);
 }
 
-// parts == 1: the file's own offset counts, else one that is given.
+// parts == 1: uses the file's own offset, else a given one.
 Answer send_file(const Command& command) {
   const std::vector<unsigned char> bytes = bytes_of(command);
   const int file = memfd_create("twin", MFD_CLOEXEC);
@@ -111,7 +111,7 @@ Answer perform_file(const Command& command) {
   return command.op == Op::sendfile ? send_file(command) : splice_through(command);
 }
 
-// On a duplicate, which fclose closes.
+// Uses a duplicate, which fclose closes.
 Answer perform_stdio(const Command& command) {
   const bool is_write = command.op == Op::stdio_write;
   const int number = dup(command.fd);

@@ -18,7 +18,7 @@ constexpr unsigned char kUntouched = 0xa5;
 constexpr std::size_t kGuardBytes = 16;
 constexpr int kDrainMs = 3000;
 
-// Messages may be short, each; what came is moved together for the check.
+// Each message may be short, so the bytes are moved together for the check.
 Answer receive_messages(const Command& command, Parts& parts, unsigned char* bytes) {
   std::vector<mmsghdr> messages(parts.iov.size());
   for (std::size_t i = 0; i < messages.size(); ++i) {

@@ -14,7 +14,7 @@ namespace twin {
 namespace {
 
 constexpr std::size_t kFillChunk = 8192;
-// How long a connection stays full before it counts as full: longer than the kernel delays an acknowledgement.
+// A connection counts as full after this time. It exceeds the kernel's delay of an acknowledgement.
 constexpr int kFullMs = 50;
 
 Answer send_messages(const Command& command, Parts& parts) {

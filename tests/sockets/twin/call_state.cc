@@ -47,7 +47,7 @@ void set_nodelay(int fd, int value) {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, sizeof value);
 }
 
-// `flags` as of socket(); `value` the port, `name` TCP_NODELAY.
+// `flags` as for socket(); `value` is the port, `name` is TCP_NODELAY.
 Answer connect_to(const Command& command) {
   const int fd = socket(AF_INET, SOCK_STREAM | command.flags, 0);
   if (fd < 0) return answer_of(-1);
@@ -64,7 +64,7 @@ Answer connect_to(const Command& command) {
   if (command.name != 0) set_nodelay(fd, 1);
   Answer answer = answer_of(fd);
   answer.port = port_of(fd);
-  // On loopback the handshake is over when connect returns, or not; either is right.
+  // On loopback, connect may return before or after the end of the handshake.
   answer.values[0] = error == EINPROGRESS ? 0 : error;
   answer.values[1] = late;
   return answer;
@@ -110,7 +110,7 @@ Answer set_nonblocking(const Command& command) {
   return answer_of(fcntl(command.fd, F_SETFL, on != 0 ? flags | O_NONBLOCK : flags & ~O_NONBLOCK));
 }
 
-// What the unacknowledged bytes are depends on when acknowledgements come.
+// The unacknowledged bytes depend on the time of acknowledgements.
 Answer inquire(const Command& command) {
   int number = -1;
   Answer answer = answer_of(ioctl(command.fd, static_cast<unsigned long>(command.name), &number));

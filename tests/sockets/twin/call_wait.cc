@@ -54,7 +54,7 @@ Answer with_select(const Command& command) {
   return answer;
 }
 
-// The data of an event is the index in `values` where it is told.
+// The data of an event is its index in `values`.
 Answer wait_for_events(const Command& command) {
   std::array<epoll_event, kWatchedMax> events = {};
   constexpr int kCount = static_cast<int>(kWatchedMax);
@@ -77,7 +77,7 @@ Answer change_set(const Command& command) {
   return answer_of(epoll_ctl(command.fd, command.name, command.fd2, &event));
 }
 
-// By the kernel's call, of which a preloaded library hears nothing.
+// Uses the kernel's call, which a preloaded library does not see.
 Answer settle(const Command& command) {
   pollfd wanted = {command.fd, static_cast<short>(command.flags), 0};
   const timespec timeout = span_of(command.timeout_ms);
@@ -88,7 +88,7 @@ Answer settle(const Command& command) {
   return answer;
 }
 
-// The same.
+// Likewise.
 Answer flush(const Command& command) {
   int unsent = 0;
   for (int waited_ms = 0; waited_ms <= command.timeout_ms; ++waited_ms) {

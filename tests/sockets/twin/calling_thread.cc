@@ -54,7 +54,7 @@ Answer CallingThread::start(const Command& command) {
   auto holder = std::make_unique<std::shared_ptr<Work>>(work_);
   errno = pthread_create(&thread_, nullptr, run, holder.get());
   if (errno != 0) return answer_of(-1);
-  static_cast<void>(holder.release());  // the thread's
+  static_cast<void>(holder.release());  // the thread owns it
   for (int i = 0; i < kSleepPauses && !work_->ended.load() && !is_asleep(); ++i) usleep(kPauseUs);
   return answer_of(1);
 }
@@ -69,7 +69,7 @@ Answer CallingThread::interrupt() {
   for (int i = 0; i < kInterruptPauses; ++i) {
     const bool is_over = user_signals() != before && (work_->restart || work_->ended.load());
     if (is_over) break;
-    // A signal that came just before the call slept is spent.
+    // A signal just before the sleep is lost, so it is sent again.
     if (i % kSignalAgainPauses == 0 && !work_->ended.load()) pthread_kill(thread_, SIGUSR1);
     usleep(kPauseUs);
   }

@@ -12,21 +12,22 @@ namespace twin {
 
 class CallingThread {
  public:
-  // Returns when the thread sleeps in the call or has ended it; the result is 1 then.
+  // Returns once the thread sleeps in the call or has ended it. The result is then 1.
   Answer start(const Command& command);
-  // The result is 1 while the call has not returned.
+  // The result is 1 until the call returns.
   [[nodiscard]] Answer pending() const;
-  // Sends SIGUSR1 to the thread until it has been handled, and, unless it restarts the call, until that has returned.
+  // Sends SIGUSR1 to the thread until it has been handled. If the call does not restart, waits for its
+  // return, too.
   Answer interrupt();
-  // What the call returned; kHung if it does not within the time.
+  // Returns the call's answer; kHung if the call does not return in time.
   Answer join(int timeout_ms);
 
  private:
   struct Work {
     Command command = {};
     bool restart = true;
-    std::atomic<int> thread_id{0};   // written by the thread before it calls
-    std::atomic<bool> ended{false};  // release: `answer` is written
+    std::atomic<int> thread_id{0};   // written by the thread before its call
+    std::atomic<bool> ended{false};  // release: `answer` has been written
     Answer answer;
   };
 

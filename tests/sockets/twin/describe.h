@@ -7,12 +7,12 @@
 
 namespace twin {
 
-// The function that is called: "recvmsg".
+// The name of the called function: "recvmsg".
 std::string call_name(const Command& command);
 std::string process_name(std::size_t process);
 // "B: recv 5, 100 bytes, flags 0x40".
 std::string describe(std::size_t process, const Command& command);
-// "100" or "-1 EAGAIN", and what else it tells.
+// "100" or "-1 EAGAIN", and other values.
 std::string describe(const Answer& answer);
 
 }  // namespace twin

@@ -1,4 +1,4 @@
-// Lengths that tell something: none, few bytes, about a ring of 4 KiB, and others.
+// Telling lengths: none, few bytes, about a ring of 4 KiB, and others.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline std::uint64_t length_of(std::uint32_t number) {
   return rest % 2;
 }
 
-// As many as are due, about as many, or any number.
+// The due number, about that number, or any number.
 inline std::uint64_t received_length_of(std::uint32_t number, std::uint64_t due) {
   const std::uint32_t choice = number % 8;
   const std::uint32_t rest = number / 8;

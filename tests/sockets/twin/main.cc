@@ -22,7 +22,7 @@ namespace {
 struct Settings {
   std::string library;
   std::string set;
-  std::string broken;  // what the library breaks on purpose, and must be found
+  std::string broken;  // the deliberate fault that must be found
   std::uint64_t seed = 1;
   std::uint64_t steps = 5000;
   std::size_t script_steps = 60;
@@ -65,7 +65,7 @@ std::uint64_t number(const char* text) {
   return value;
 }
 
-// connect and accept stay with --only: nothing goes without.
+// --only keeps connect and accept, which every other kind needs.
 void choose_kinds(Weights& weights, const std::string& names, bool only) {
   const Weights all = default_weights();
   if (only) {
@@ -220,7 +220,7 @@ int run(const Settings& settings) {
 int main(int argc, char** argv) {
   if (argc == 4 && std::strcmp(argv[1], "--actor") == 0)
     return twin::run_actor(std::atoi(argv[2]), std::atoi(argv[3]));
-  // Children of an actor that has ended come to this process.
+  // Orphans of an actor become children of this process.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   std::signal(SIGPIPE, SIG_IGN);
   try {

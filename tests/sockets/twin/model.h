@@ -1,5 +1,5 @@
-// What a world holds by now: processes, their descriptors, connections and how many bytes are under way. It says which calls
-// would block for ever and which bytes are due; what the results are to be, the plain world says.
+// The state of a world: processes, their descriptors, connections, and the bytes in transit. The model knows
+// which calls would block for ever and which bytes are due. The plain world defines the results.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ inline constexpr std::size_t kConnections = 4;
 inline constexpr std::size_t kSets = 3;    // epoll
 inline constexpr std::size_t kWorlds = 2;  // plain, layered
 
-// Toward one end of a connection. Counts differ from world to world after a filling until it has been drained.
+// Toward one end of a connection. Between a fill and the next drain the worlds' counts differ.
 struct Stream {
   std::array<std::uint64_t, kWorlds> sent = {};
   std::array<std::uint64_t, kWorlds> received = {};
-  bool is_urgent = false;  // had an urgent byte: what is due is not known exactly any more
-  bool is_ended = false;   // the sender shut down
+  bool is_urgent = false;  // it had an urgent byte, so the due bytes are only known roughly
+  bool is_ended = false;   // the sender has shut down
 
   [[nodiscard]] std::uint64_t due(std::size_t world) const {
     return sent[world] > received[world] ? sent[world] - received[world] : 0;
@@ -30,11 +30,11 @@ struct Stream {
 };
 
 struct End {
-  bool is_open = false;  // somebody holds it
+  bool is_open = false;  // a process holds it
   bool is_nonblocking = false;
   bool receives_no_more = false;
   bool is_inline = false;
-  bool resets = false;  // at close: SO_LINGER 0
+  bool resets = false;  // on close: SO_LINGER 0
   int low_water = 1;
   std::size_t opener = 0;  // the process that connected or accepted it
 };
@@ -42,11 +42,11 @@ struct End {
 struct Connection {
   enum class State { none, pending, established };
   State state = State::none;
-  std::size_t listener = 0;  // root process whose listener it is
-  std::uint64_t number = 0;  // of the streams
+  std::size_t listener = 0;  // root process that owns the listener
+  std::uint64_t number = 0;  // of its streams
   bool is_reset = false;
   bool is_delayed = false;   // without TCP_NODELAY
-  std::array<End, 2> ends;   // 0: who connected
+  std::array<End, 2> ends;   // 0: the connecting end
   std::array<Stream, 2> to;  // to[e]: toward end e
   std::array<std::array<int, kWorlds>, 2> ports = {};
 };
@@ -54,7 +54,7 @@ struct Connection {
 struct Handle {
   enum class Kind { listener, end, set };
   Kind kind = Kind::end;
-  std::size_t index = 0;  // of a connection, of a set; the root process of a listener
+  std::size_t index = 0;  // of a connection or a set; the root process of a listener
   std::size_t end = 0;
   bool is_cloexec = false;
 };
@@ -62,7 +62,7 @@ struct Handle {
 struct Set {
   bool is_open = false;
   bool has_edges = false;  // some member is edge-triggered or one-shot
-  bool is_nested = false;  // member of another one
+  bool is_nested = false;  // member of another set
 };
 
 struct Process {
@@ -82,11 +82,11 @@ struct Model {
 
   static bool is_root(std::size_t process) { return process % 2 == 0; }
 
-  // Descriptors of `process` for connection `index`, any end.
+  // Descriptors of `process` for connection `index`, either end.
   [[nodiscard]] std::vector<int> ends_of(std::size_t process, std::size_t index) const;
   [[nodiscard]] std::vector<int> sets_of(std::size_t process) const;
   [[nodiscard]] int listener_of(std::size_t process, std::size_t root) const;
-  // Somebody who holds that end; false: nobody.
+  // Finds a process that holds the end. False: there is none.
   bool find_holder(std::size_t index, std::size_t end, std::size_t& process, int& fd) const;
   [[nodiscard]] bool is_held(const Handle& handle) const;
   [[nodiscard]] bool is_held_by_opener(std::size_t index, std::size_t end) const;

@@ -9,7 +9,7 @@
 namespace twin {
 
 struct Parts {
-  // `buffer` may be null: then so is each part.
+  // If `buffer` is null, so is each part.
   Parts(void* buffer, std::size_t length, std::size_t count) {
     auto* next = static_cast<unsigned char*>(buffer);
     std::size_t left = length;

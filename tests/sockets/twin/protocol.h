@@ -1,4 +1,4 @@
-// What the controller asks of an actor and what the actor answers: one struct each way, over a Unix socketpair.
+// The controller's commands and the actor's answers: one struct each way, over a Unix socketpair.
 #pragma once
 
 #include <array>
@@ -7,11 +7,11 @@
 namespace twin {
 
 enum class Op : std::uint32_t {
-  // The io calls; `variant` says which of the family.
+  // I/O calls; `variant` selects one of the family.
   send,
   recv,
   fill,   // sends until the connection is full
-  drain,  // receives until `length` bytes have come
+  drain,  // receives until `length` bytes have arrived
   sendfile,
   splice_in,   // from a pipe into the connection
   splice_out,  // from the connection into a pipe
@@ -22,9 +22,9 @@ enum class Op : std::uint32_t {
   epoll_create,
   epoll_ctl,
   epoll_wait,
-  settle,  // waits, past any preloaded library, until a FIN or RST has come
-  flush,   // the same, until all that was sent is under way
-  // Making and ending.
+  settle,  // waits, past any preloaded library, until a FIN or RST has arrived
+  flush,   // waits likewise until all sent bytes are in transit
+  // Begin and end of connections.
   listen,
   connect,
   accept,
@@ -63,7 +63,7 @@ enum class CloseCall : std::uint32_t { close, close_range, count };
 enum class NonblockCall : std::uint32_t { fcntl, ioctl, count };
 enum class LeaveCall : std::uint32_t { _exit, exit, count };
 
-// Not a value of `errno`: the actor did not answer, or the thread did not end.
+// No value of `errno`: the actor did not answer, or the thread did not end.
 inline constexpr std::int32_t kHung = 9999;
 
 struct Watched {
@@ -73,18 +73,18 @@ struct Watched {
 
 inline constexpr std::size_t kWatchedMax = 6;
 
-// Byte `position` of `stream` and the following are what is sent, or what is expected.
+// The bytes to send, or to expect, begin with byte `position` of `stream`.
 struct Command {
   Op op;
   std::uint32_t variant = 0;
   std::int32_t fd = -1;
   std::int32_t fd2 = -1;
   std::int32_t flags = 0;
-  std::uint32_t parts = 1;  // of a vector, or messages
+  std::uint32_t parts = 1;  // of a vector, or number of messages
   std::int64_t length = 0;
   std::uint64_t stream = 0;
   std::uint64_t position = 0;
-  std::uint64_t hash = 0;  // of what came before, when a call is continued
+  std::uint64_t hash = 0;  // of the earlier bytes, if a call is continued
   std::int32_t level = 0;
   std::int32_t name = 0;
   std::int32_t value = 0;
@@ -92,8 +92,8 @@ struct Command {
   std::uint32_t bad_pointer = 0;
   std::uint32_t watched_count = 0;
   std::array<Watched, kWatchedMax> watched = {};
-  Op inner = Op::recv;        // of start: what the thread calls
-  std::uint32_t restart = 1;  // of start: whether a signal restarts it
+  Op inner = Op::recv;        // for start: the thread's call
+  std::uint32_t restart = 1;  // for start: a signal restarts the call
 };
 
 struct Answer {
@@ -104,19 +104,19 @@ struct Answer {
   std::int64_t first_wrong = -1;  // offset of a byte that is not the stream's
   std::int32_t message_flags = 0;
   std::int32_t address_length = 0;
-  std::array<std::int32_t, kWatchedMax> values = {};  // revents, of an option, ...
-  std::int32_t port = 0;                              // differs from world to world
+  std::array<std::int32_t, kWatchedMax> values = {};  // revents, an option's value, ...
+  std::int32_t port = 0;                              // differs between the worlds
   std::int32_t peer_port = 0;
   std::int32_t pid = 0;
   std::uint32_t pipe_signals = 0;  // SIGPIPEs of this call
 };
 
-// Descriptors of an actor that are its own, above what the calls under test get.
+// The actor's own descriptors, above those of the calls under test.
 inline constexpr int kControl = 600;
 inline constexpr int kChildControl = 601;
 inline constexpr int kPassing = 610;
 inline constexpr int kTaking = 611;
-// Where dup2 and dup3 put a descriptor.
+// The destination of dup2 and dup3.
 inline constexpr int kDupBase = 40;
 
 }  // namespace twin

@@ -32,7 +32,7 @@ std::optional<Failed> run_random(std::uint64_t seed, std::size_t steps, const We
   std::mt19937_64 random(seed);
   Stage stage(worlds, counts);
   Script script;
-  // A connection to begin with, made by either side.
+  // The first steps are likely to make a connection, from either side.
   Weights beginning = {};
   for (const Kind kind : {Kind::connect, Kind::accept, Kind::warm_up})
     beginning[static_cast<std::size_t>(kind)] = weights[static_cast<std::size_t>(kind)];

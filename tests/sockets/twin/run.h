@@ -1,4 +1,4 @@
-// Runs scripts: makes them up from a seed, tells a difference, and shortens the script that shows it.
+// Runs scripts: draws them from a seed, reports a difference, and shortens the failing script.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace twin {
 using Environments = std::array<std::vector<std::string>, kWorlds>;
 
 struct Failed {
-  Script script;  // up to the step that differs
+  Script script;  // up to the differing step
   std::string what;
   std::string story;
 };
 
-// Makes up a script while it runs: a step that means nothing is drawn again. nullopt: no difference.
+// Draws a script while it runs; a meaningless step is drawn again. nullopt: no difference.
 std::optional<Failed> run_random(std::uint64_t seed, std::size_t steps, const Weights& weights,
                                  const Environments& worlds, Counts& counts);
 std::optional<Failed> run_script(const Script& script, const Environments& worlds, Counts& counts);
-// Drops steps while it still fails, with a bounded number of runs.
+// Drops steps while the script still fails, in a bounded number of runs.
 Failed shorten(const Failed& failed, const Environments& worlds);
 
 }  // namespace twin

@@ -7,7 +7,7 @@
 namespace twin {
 namespace {
 
-// Written by the handler, which may run in any thread; read by the thread that compares. Each is a count of its own.
+// The handler, in any thread, increments these counts. The comparing thread reads them.
 std::atomic<std::uint32_t> pipes{0};
 std::atomic<std::uint32_t> urgents{0};
 std::atomic<std::uint32_t> users{0};

@@ -1,4 +1,4 @@
-// The signals of an actor are counted.
+// Counts the signals of an actor.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace twin {
 
 void count_signals();
-// Whether SIGUSR1 restarts a call that it interrupts.
+// Sets whether SIGUSR1 restarts a call that it interrupts.
 void set_restart(bool restart);
 
 std::uint32_t pipe_signals();

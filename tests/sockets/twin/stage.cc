@@ -6,7 +6,7 @@ namespace twin {
 namespace {
 
 constexpr int kUncertainMs = 100;
-constexpr int kDelayMs = 300;  // more than Nagle's and that of MSG_MORE
+constexpr int kDelayMs = 300;  // more than the delay of Nagle's algorithm and of MSG_MORE
 
 }  // namespace
 
@@ -97,7 +97,7 @@ Commands Stage::receiving(const Place& place, const Command& command) {
   return commands;
 }
 
-// A peer that has closed answers with a reset; the next call shall find it.
+// A closed peer answers with a reset. The next call must meet it, so this waits for it.
 void Stage::note_sent(const Place& place, const Answers& answers) {
   for (std::size_t w = 0; w < kWorlds; ++w)
     stream_from(place).sent[w] += static_cast<std::uint64_t>(std::max<std::int64_t>(answers[w].bytes, 0));
@@ -112,7 +112,8 @@ void Stage::note_received(const Place& place, const Answers& answers) {
     stream_to(place).received[w] += static_cast<std::uint64_t>(std::max<std::int64_t>(answers[w].bytes, 0));
 }
 
-// When a byte arrives is the kernel's to say (Nagle, a loaded machine), and what has not arrived is lost if an end is closed.
+// Waits for the bytes' arrival. Its time is the kernel's choice (Nagle, a loaded machine), and a later close
+// loses bytes that have not arrived.
 void Stage::send_same(const Place& place, const Command& command) {
   note_sent(place, both_.call_same(place.process, sending(place, command)));
   Command flush = {};
@@ -150,7 +151,7 @@ void Stage::forget(std::size_t process, int fd) {
   } else if (handle.kind == Handle::Kind::set) {
     model_.sets[handle.index] = {};
   } else {
-    // What was not accepted is reset by the kernel.
+    // The kernel resets connections that were not accepted.
     const std::vector<std::size_t> pending = model_.pending;
     for (const std::size_t index : pending) {
       if (model_.connections[index].listener != handle.index) continue;
@@ -169,7 +170,7 @@ void Stage::forget_all(std::size_t process, bool only_cloexec) {
     for (const int fd : numbers) forget(process, fd);
     return;
   }
-  // All at once, and nobody is asked by way of this process any more.
+  // The process ends first, so that no question goes through it any more.
   const auto handles = model_.processes[process].handles;
   model_.processes[process].is_alive = false;
   for (const int fd : numbers) forget(process, fd);

@@ -1,4 +1,4 @@
-// Where a script is played: two worlds and the model of what they hold. Thread: the controller's only one.
+// Plays a script in two worlds, with a model of their state. Thread: the controller's only one.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@
 
 namespace twin {
 
-// More than this under way might not fit into a connection of the layered world, whose buffers are smaller.
+// A connection of the layered world may hold no more than this in transit, because its buffers are smaller.
 inline constexpr std::uint64_t kRoomBytes = 8000;
 
 class Stage {
  public:
   Stage(const std::array<std::vector<std::string>, kWorlds>& environments, Counts& counts);
 
-  // False: the step means nothing here, and nothing was called. Throws Difference.
+  // False: the step means nothing here, and no call was made. Throws Difference.
   bool perform(const Step& step);
   [[nodiscard]] std::string story(std::size_t lines) const { return both_.story(lines); }
 
  private:
-  // A descriptor of the step's process for one end of the step's connection.
+  // The step's descriptor for one end of its connection.
   struct Place {
     std::size_t process;
     std::size_t index;
@@ -31,7 +31,7 @@ class Stage {
     int fd;
   };
 
-  // What a step of a kind does. False as of perform().
+  // Perform a step of one kind. False as for perform().
   bool io(const Step& step);
   bool wait(const Step& step);
   bool life(const Step& step);
@@ -42,7 +42,7 @@ class Stage {
   bool send(const Step& step, bool is_more);
   bool recv(const Step& step, int flags);
   bool transfer(const Step& step);
-  // In a thread; the number of bytes, which are all under way as of now.
+  // Starts a thread that sends. Returns the number of bytes, which then count as in transit.
   std::int64_t start_sending(const Step& step, const Place& place);
   void join_sending(const Place& place, std::int64_t length);
   bool fill(const Step& step);
@@ -57,11 +57,11 @@ class Stage {
 
   bool poll(const Step& step);
   bool blocked(const Step& step);
-  // A thread in a call that sleeps; the commands of the call.
+  // Starts a thread in a call that sleeps. Returns the call's commands.
   Commands start_blocked(const Step& step, const Place& place, int set);
   int set_of_one(const Place& place, std::uint32_t events);
   void interrupt(const Place& place);
-  // The peer sends or ends.
+  // Makes the peer send or end.
   void wake(const Step& step, const Place& place);
   bool timeout(const Step& step);
   bool epoll_create(const Step& step);
@@ -89,23 +89,24 @@ class Stage {
   [[nodiscard]] std::optional<Place> peer_of(const Place& place) const;
   Connection& connection_at(const Place& place) { return model_.connections[place.index]; }
   End& end_at(const Place& place) { return connection_at(place).ends[place.end]; }
-  // Toward this end, and from it.
+  // The bytes to this end, and those from it.
   Stream& stream_to(const Place& place) { return connection_at(place).to[place.end]; }
   Stream& stream_from(const Place& place) { return connection_at(place).to[1 - place.end]; }
-  // A receive returns though no more bytes come.
+  // A receive returns although no more bytes arrive.
   [[nodiscard]] bool is_over(const Place& place) const;
-  // So many bytes, at least, come without anybody's help.
+  // At least `count` bytes arrive without further calls.
   [[nodiscard]] bool will_receive(const Place& place, std::uint64_t count) const;
-  [[nodiscard]] bool is_quiet(const Place& place) const;  // nothing due and not over
+  [[nodiscard]] bool is_quiet(const Place& place) const;  // no byte is due and the stream is not over
   [[nodiscard]] bool has_room(const Place& place, std::uint64_t count) const;
-  [[nodiscard]] bool can_move(const Place& place) const;  // both ends held, nothing ended, nothing urgent
+  // Both ends are held, with no end and no urgent byte.
+  [[nodiscard]] bool can_move(const Place& place) const;
 
-  // With the stream and the position of each world.
+  // Adds the stream and each world's position.
   Commands sending(const Place& place, const Command& command);
   Commands receiving(const Place& place, const Command& command);
   void note_sent(const Place& place, const Answers& answers);
   void note_received(const Place& place, const Answers& answers);
-  // The bytes of one call, no more than fit; `command` has the call.
+  // Sends the bytes of one call, no more than fit; `command` selects the call.
   void send_same(const Place& place, const Command& command);
   void drain_all(const Place& place);
 

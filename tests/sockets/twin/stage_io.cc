@@ -58,7 +58,7 @@ bool Stage::io(const Step& step) {
   }
 }
 
-// So many short messages to and fro that a lane, if there will be one, is there.
+// Exchanges enough short messages for the ends to meet in a lane, if they will.
 bool Stage::warm_up(const Step& step) {
   const std::optional<Place> place = place_of(step, step.c);
   if (!place || !can_move(*place)) return false;
@@ -82,7 +82,7 @@ bool Stage::send(const Step& step, bool is_more) {
   const std::uint64_t length = length_of(step.a);
   const std::uint64_t rest = is_more ? 1 + length / 2 : 0;
   if (!place || !has_room(*place, length + rest)) return false;
-  // What is held back does not make a peer that has closed answer.
+  // Bytes that are held back do not make a closed peer answer.
   if (is_more && is_over(*place)) return false;
   Command command = sending_call(step, place->fd, length);
   if (is_more && !takes_flags(static_cast<SendCall>(command.variant)))
@@ -100,7 +100,7 @@ bool Stage::send(const Step& step, bool is_more) {
   return true;
 }
 
-// A receive that might wait for ever is made one that does not wait.
+// A receive that might wait for ever becomes one that does not wait.
 bool Stage::recv(const Step& step, int flags) {
   const std::optional<Place> place = place_of(step, step.c);
   if (!place) return false;
@@ -134,7 +134,7 @@ bool Stage::recv(const Step& step, int flags) {
   return true;
 }
 
-// More than a connection takes at once, by a call that waits, while the peer reads; now and then both ways at once.
+// Sends more than a connection holds, by a waiting call while the peer reads; sometimes both ways at once.
 bool Stage::transfer(const Step& step) {
   const std::optional<Place> place = place_of(step, step.c);
   if (!place || !can_move(*place) || end_at(*place).is_nonblocking) return false;
@@ -153,7 +153,7 @@ bool Stage::transfer(const Step& step) {
 
 std::int64_t Stage::start_sending(const Step& step, const Place& place) {
   Command command = sending_call(step, place.fd, 4000 + step.a % 120000);
-  // Its messages are cut short where it is.
+  // Partial sends would cut its messages short.
   if (static_cast<SendCall>(command.variant) == SendCall::sendmmsg) command.parts = 1;
   command.op = Op::start;
   command.inner = Op::send;
@@ -171,7 +171,7 @@ void Stage::join_sending(const Place& place, std::int64_t length) {
     both_.differ("a send that waits sent less", place.process, Both::same(join), answers);
 }
 
-// How much goes in is each world's own matter; that no more does, and all comes out, is not.
+// The worlds may take different amounts. Both must become full, and deliver all.
 bool Stage::fill(const Step& step) {
   const std::optional<Place> place = place_of(step, step.c);
   if (!place || !can_move(*place)) return false;
@@ -185,7 +185,7 @@ bool Stage::fill(const Step& step) {
   writable.variant = step.b % static_cast<std::uint32_t>(PollCall::count);
   writable.watched_count = 1;
   writable.watched[0] = {place->fd, POLLOUT};
-  // The kernel may make room later, by itself.
+  // The kernel may make room later by itself.
   constexpr int kTries = 5;
   for (int i = 0; i < kTries; ++i) {
     const Answers answers = both_.call(place->process, sending(*place, command));
@@ -201,7 +201,7 @@ bool Stage::fill(const Step& step) {
   drain_all(*peer);
   writable.timeout_ms = kArrivalMs;
   both_.ask_same(place->process, writable);
-  // From here on the worlds count alike again.
+  // From here on the worlds' counts agree again.
   Stream& stream = stream_from(*place);
   stream.sent.fill(std::max(stream.sent[0], stream.sent[1]));
   stream.received = stream.sent;
@@ -229,7 +229,7 @@ bool Stage::splice_out(const Step& step) {
   command.op = Op::splice_out;
   command.fd = place->fd;
   command.length = static_cast<std::int64_t>(received_length_of(step.a, stream_to(*place).due_at_least()));
-  // Across an urgent byte the rest of a short one would be other bytes.
+  // Beyond an urgent byte, the rest of a short splice would be other bytes.
   if (stream_to(*place).is_urgent) return false;
   note_received(*place, both_.receive_same(place->process, receiving(*place, command), true));
   return true;
@@ -238,7 +238,7 @@ bool Stage::splice_out(const Step& step) {
 bool Stage::stdio_write(const Step& step) {
   const std::optional<Place> place = place_of(step, step.c);
   const std::uint64_t length = 1 + length_of(step.a);
-  // What a stream does on an error is its own, and leaves part of it sent.
+  // After an error a stdio stream may have sent a part, which differs by implementation.
   if (!place || !can_move(*place) || !has_room(*place, length)) return false;
   Command command = {};
   command.op = Op::stdio_write;
@@ -249,7 +249,7 @@ bool Stage::stdio_write(const Step& step) {
   return true;
 }
 
-// Exactly what is due: a stream reads ahead.
+// Reads exactly the due bytes, because a stream reads ahead.
 bool Stage::stdio_read(const Step& step) {
   const std::optional<Place> place = place_of(step, step.c);
   if (!place || !can_move(*place) || end_at(*place).is_nonblocking) return false;
@@ -306,7 +306,7 @@ bool Stage::urgent_recv(const Step& step) {
   command.length = 1 + step.a % 4;
   command.flags = MSG_OOB | MSG_DONTWAIT | (step.b / 2 % 4 == 0 ? MSG_PEEK : 0);
   Answers answers = both_.call(place->process, receiving(*place, command));
-  for (Answer& answer : answers) answer.first_wrong = -1;  // the urgent byte lies somewhere ahead
+  for (Answer& answer : answers) answer.first_wrong = -1;  // the urgent byte's position is unknown
   both_.require_same(place->process, Both::same(command), answers);
   return true;
 }
@@ -321,7 +321,7 @@ bool Stage::bad(const Step& step) {
   command.op = is_send ? Op::send : Op::recv;
   command.variant = step.b % (is_send ? static_cast<std::uint32_t>(SendCall::count)
                                       : static_cast<std::uint32_t>(RecvCall::count));
-  // recvmmsg keeps an error for the call after it.
+  // recvmmsg keeps an error for the next call.
   if (!is_send && static_cast<RecvCall>(command.variant) == RecvCall::recvmmsg) command.variant = 0;
   command.length = 1 + step.a / 8 % 5000;
   switch (step.a / 2 % 3) {
@@ -337,7 +337,7 @@ bool Stage::bad(const Step& step) {
   return true;
 }
 
-// What is held back goes when the cork is taken off.
+// Removing the cork sends the bytes that were held back.
 bool Stage::cork(const Step& step) {
   const std::optional<Place> place = place_of(step, step.c);
   const std::uint64_t length = 1 + length_of(step.a) / 2;

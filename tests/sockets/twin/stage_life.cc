@@ -18,7 +18,7 @@ bool Stage::life(const Step& step) {
   }
 }
 
-// To the listener of the other side, mostly, or to one's own.
+// Connects mostly to the other side's listener, sometimes to its own.
 bool Stage::connect(const Step& step) {
   Connection& connection = model_.connections[step.connection];
   if (connection.state != Connection::State::none) return false;
@@ -48,7 +48,7 @@ bool Stage::connect(const Step& step) {
   return true;
 }
 
-// The oldest one that waits at a listener of the process.
+// Accepts the oldest connection at a listener of the process.
 bool Stage::accept(const Step& step) {
   for (std::size_t i = 0; i < model_.pending.size(); ++i) {
     const std::size_t index = model_.pending[i];
@@ -124,7 +124,7 @@ bool Stage::dup(const Step& step) {
   const auto call = static_cast<DupCall>(command.variant);
   const bool replaces = call == DupCall::dup2 || call == DupCall::dup3;
   if (call != DupCall::dup) command.fd2 = kDupBase + static_cast<int>(step.b % 4);
-  // Now and then over another connection, or over itself.
+  // Sometimes replaces another connection, or itself.
   const auto& handles = model_.processes[step.process].handles;
   if (replaces && step.b / 4 % 8 == 0) {
     auto chosen = handles.begin();
@@ -143,7 +143,7 @@ bool Stage::dup(const Step& step) {
     add(step.process, fd, handle);
     return true;
   }
-  // The new one is held before the old one is let go.
+  // The new connection is held before the old one is released.
   const Handle old = replaced->second;
   add(step.process, fd, handle);
   const int unused = -2;

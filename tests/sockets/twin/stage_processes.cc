@@ -1,4 +1,4 @@
-// Steps that make, change and end processes, and hand connections from one to another.
+// Steps that make, change and end processes, and pass connections between them.
 #include <fcntl.h>
 #include <sys/socket.h>
 
@@ -18,7 +18,7 @@ bool Stage::processes(const Step& step) {
   }
 }
 
-// A root has one child in its life.
+// A root has at most one child.
 bool Stage::fork(const Step& step, Op op) {
   Process& parent = model_.processes[step.process];
   if (!Model::is_root(step.process) || parent.had_child) return false;
@@ -52,7 +52,7 @@ bool Stage::pass(const Step& step) {
   const std::optional<Place> place = place_of(step, step.c);
   const std::size_t to = step.a % kProcesses;
   if (!place || to == step.process || !model_.processes[to].is_alive) return false;
-  // Bytes that lie in the ring nobody can send by TCP where the peer has closed, or has left the connection to a child.
+  // The ring's bytes cannot be sent by TCP if the peer has closed, or has left the connection to a child.
   const bool is_unread = stream_to(*place).due_at_most() > 0 || stream_to(*place).is_urgent;
   if (is_unread && (is_over(*place) || stream_to(*place).is_urgent ||
                     !model_.is_held_by_opener(place->index, 1 - place->end)))
@@ -64,7 +64,7 @@ bool Stage::pass(const Step& step) {
   const Answers passed = both_.call_same(step.process, command);
   if (passed[0].result != 1) return true;
   Handle handle = model_.processes[step.process].handles.at(place->fd);
-  // Now and then it is nobody's but the message's for a moment.
+  // Sometimes only the message holds the connection for a moment.
   const bool lets_go = step.b % 4 == 0;
   if (lets_go) {
     Command closing = {};
@@ -96,7 +96,7 @@ bool Stage::leave(const Step& step) {
   return true;
 }
 
-// Now and then while it sleeps in a call.
+// Sometimes kills a process that sleeps in a call.
 bool Stage::kill(const Step& step) {
   const std::optional<Place> place = place_of(step, step.c);
   if (step.a % 2 == 0 && place && is_quiet(*place) && can_move(*place) && !end_at(*place).is_nonblocking)

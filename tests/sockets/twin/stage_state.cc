@@ -1,4 +1,4 @@
-// Steps that ask and set what a connection is.
+// Steps that read and change the state of a connection.
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -14,11 +14,12 @@ namespace {
 struct OptionChoice {
   int level;
   int name;
-  int value;  // kAsked: it is asked only
+  int value;  // kAsked: only read the option
 };
 
 constexpr int kAsked = -1000;
-// What is set is asked afterwards. Buffers are asked only then: the kernel enlarges those that nobody has set.
+// Options are read after they have been set. Buffer sizes are read only then, because the kernel enlarges
+// sizes that were never set.
 constexpr OptionChoice kOptions[] = {
     {SOL_SOCKET, SO_ERROR, kAsked},
     {SOL_SOCKET, SO_ERROR, kAsked},
@@ -86,7 +87,7 @@ bool Stage::option(const Step& step) {
       if (choice.name == SO_OOBINLINE) end.is_inline = true;
     }
   }
-  // What quick acknowledging is after a while is the kernel's own matter.
+  // The kernel changes quick acknowledging by itself.
   if (choice.level == IPPROTO_TCP && choice.name == TCP_QUICKACK) return true;
   command.op = Op::get_option;
   command.value = 0;

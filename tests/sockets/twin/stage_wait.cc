@@ -40,7 +40,7 @@ bool Stage::poll(const Step& step) {
   for (const auto& [fd, handle] : model_.processes[step.process].handles) {
     choice = choice * 1664525U + 1013904223U;
     const bool is_named = handle.kind == Handle::Kind::end && handle.index == step.connection;
-    // Asking a set with edges spends them.
+    // A question to a set with edges consumes them.
     if (handle.kind == Handle::Kind::set && model_.sets[handle.index].has_edges) continue;
     if (command.watched_count == kWatchedMax || (!is_named && choice >> 24U > 80)) continue;
     command.watched[command.watched_count++] = {fd, kPolled[(choice >> 16U) % std::size(kPolled)]};
@@ -50,7 +50,7 @@ bool Stage::poll(const Step& step) {
   return true;
 }
 
-// A call that finds nothing sleeps; a signal may interrupt it; then the peer sends or ends.
+// A call without bytes sleeps. A signal may interrupt it. Then the peer sends or ends.
 bool Stage::blocked(const Step& step) {
   const std::optional<Place> place = place_of(step, step.c);
   if (!place || !is_quiet(*place) || !can_move(*place)) return false;
@@ -113,7 +113,7 @@ Commands Stage::start_blocked(const Step& step, const Place& place, int set) {
     command.watched[0] = {place.fd, POLLIN};
     command.timeout_ms = kBlockedMs;
   }
-  // A wait for readiness is never restarted.
+  // A wait for readiness never restarts.
   command.restart = step.b / 16 % 4 == 1 && command.inner == Op::recv ? 1 : 0;
   Commands commands = receiving(place, command);
   both_.call_same(place.process, commands);
@@ -190,8 +190,8 @@ bool Stage::epoll_create(const Step& step) {
   return true;
 }
 
-// The data of a connection is its index, so that of two numbers for one connection the events are told together; a set in
-// a set is told as the one behind the connections.
+// The data of a connection is its index, so that events of its duplicates are combined. A nested set's data
+// is the index after the connections.
 bool Stage::epoll_ctl(const Step& step) {
   const std::vector<int> sets = model_.sets_of(step.process);
   if (sets.empty()) return false;
@@ -205,7 +205,7 @@ bool Stage::epoll_ctl(const Step& step) {
   const std::size_t set_index = model_.processes[step.process].handles.at(set).index;
   if (step.b / 8 % 12 == 0 && sets.size() > 1) {
     command.fd2 = sets[(step.a + 1) % sets.size()];
-    // Edges within are spent by whoever asks the outer one.
+    // A question to the outer set would consume edges of the inner one.
     if (model_.sets[model_.processes[step.process].handles.at(command.fd2).index].has_edges) return false;
     command.value = static_cast<int>(kConnections);
     command.flags = EPOLLIN;
@@ -222,7 +222,7 @@ bool Stage::epoll_ctl(const Step& step) {
     if (way == 2) command.flags |= static_cast<int>(EPOLLET | EPOLLONESHOT);
   }
   const bool has_edges = (static_cast<std::uint32_t>(command.flags) & (EPOLLET | EPOLLONESHOT)) != 0;
-  // Nested sets stay of levels, for the same reason.
+  // Nested sets stay level-triggered, for the same reason.
   if (has_edges && model_.sets[set_index].is_nested) return false;
   const Answers answers = both_.call_same(step.process, command);
   if (answers[0].result != 0 || command.name == EPOLL_CTL_DEL) return true;
@@ -232,8 +232,8 @@ bool Stage::epoll_ctl(const Step& step) {
   return true;
 }
 
-// An edge is told once: what each world tells within the time is taken together. None may be lost; one more is allowed where
-// it tells the truth.
+// Each edge is reported once, so a world's events of the whole time are combined. No edge may be lost. One
+// more is allowed if it is true.
 bool Stage::epoll_wait(const Step& step) {
   const std::vector<int> sets = model_.sets_of(step.process);
   if (sets.empty()) return false;

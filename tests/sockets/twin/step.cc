@@ -78,7 +78,7 @@ Step random_step(std::mt19937_64& random, const Weights& weights) {
   Step step;
   step.kind = static_cast<Kind>(kind);
   step.process = static_cast<std::uint8_t>(random() % kProcesses);
-  // Most happens on the first connections, so that they come far.
+  // Low numbers are likelier, so that the first connections get far.
   step.connection = static_cast<std::uint8_t>(std::min(random() % kConnections, random() % kConnections));
   step.a = static_cast<std::uint32_t>(random());
   step.b = static_cast<std::uint32_t>(random());

@@ -1,6 +1,6 @@
-// A script is a list of steps; a step says what is done, by which process, to which connection, and has three random numbers
-// for all else. What they come to is decided when the step is run, by what the world holds then: so a step means something,
-// or nothing, whichever steps before it are dropped.
+// A script is a list of steps. A step has an action, a process, a connection, and three random numbers for
+// the rest. The run decides their meaning by the state of the world. So a step means something, or nothing,
+// whatever earlier steps are dropped.
 #pragma once
 
 #include <array>
@@ -73,7 +73,8 @@ std::optional<Kind> kind_of(std::string_view name);
 Weights default_weights();
 Step random_step(std::mt19937_64& random, const Weights& weights);
 
-// "send.A.0.17.4.9 recv.B2.1.3.5.8", and back; nullopt: it is not a script.
+// Converts between a script and text such as "send.A.0.17.4.9 recv.B2.1.3.5.8". nullopt: the text is no
+// script.
 std::string text_of(const Script& script);
 std::optional<Script> script_of(const std::string& text);
 

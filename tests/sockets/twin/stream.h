@@ -1,4 +1,5 @@
-// The bytes of a stream: each depends on the stream and on its position, so that one which is lost, doubled or moved shows.
+// The bytes of a stream. Each depends on the stream and on its position, so that a lost, doubled or moved
+// byte shows.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +9,9 @@
 namespace twin {
 
 void fill_from_stream(std::span<unsigned char> bytes, std::uint64_t stream, std::uint64_t position);
-// Offset of the first byte that is not the stream's; -1: none.
+// Offset of the first byte that does not belong to the stream; -1: there is none.
 std::int64_t first_wrong(std::span<const unsigned char> bytes, std::uint64_t stream, std::uint64_t position);
-// Goes on from `hash`; 0 begins.
+// Continues from `hash`; begin with 0.
 std::uint64_t hash_of(std::span<const unsigned char> bytes, std::uint64_t hash);
 
 }  // namespace twin

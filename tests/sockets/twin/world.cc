@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kAnswerMs = 8000;
 constexpr int kEndMs = 3000;
-// An actor that waits for a command ends by itself when its channel does.
+// An idle actor ends by itself when its channel closes.
 constexpr int kGoMs = 200;
 
 struct Pair {
@@ -57,7 +57,7 @@ World::~World() {
     if (channels_[i] >= 0) close(channels_[i]);
   }
   while (waitpid(-1, nullptr, WNOHANG) > 0) {
-  }  // children of a root that has ended are ours
+  }  // orphans of a root become our children
 }
 
 void World::start_root(std::size_t process, const std::vector<std::string>& environment, int passing,
@@ -89,7 +89,7 @@ void World::start_root(std::size_t process, const std::vector<std::string>& envi
 
 void World::tell(std::size_t process, const Command& command) {
   const ssize_t sent = send(channels_[process], &command, sizeof command, MSG_NOSIGNAL);
-  static_cast<void>(sent);  // who has ended gives no answer
+  static_cast<void>(sent);  // a process that has ended gives no answer
 }
 
 Answer World::answer(std::size_t process) {

@@ -1,4 +1,5 @@
-// The processes of one world, plain or with a library preloaded, and the channels to them. Thread: the controller's only one.
+// The processes of one world, plain or with a preloaded library, and their channels. Thread: the controller's
+// only one.
 #pragma once
 
 #include <sys/types.h>
@@ -14,18 +15,18 @@ namespace twin {
 
 class World {
  public:
-  // `environment`: "NAME=VALUE" beside that of this process. The roots are started; they say hello.
+  // `environment`: "NAME=VALUE" in addition to this process's. Starts the roots, which say hello.
   explicit World(const std::vector<std::string>& environment);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
   void tell(std::size_t process, const Command& command);
-  // kHung where no answer comes within the time, or the process has ended.
+  // kHung: no answer arrived in time, or the process has ended.
   Answer answer(std::size_t process);
-  // Kills it and waits until its descriptors are closed.
+  // Kills the process and waits until its descriptors are closed.
   void kill(std::size_t process);
-  // Waits for the end of a process that ends by itself. The wait status, of a root.
+  // Waits for a process that ends by itself. Returns the wait status of a root.
   int wait_for_end(std::size_t process);
   void note_child(std::size_t process, pid_t pid) { pids_[process] = pid; }
 
