@@ -31,13 +31,13 @@ class Bursts {
     std::replace(ending_.begin(), ending_.end(), &client, static_cast<BurstClient*>(nullptr));
   }
 
-  // To be called when bytes are held back. True: it is the first one in this burst.
+  // Call it when bytes are held back. True: they are the first ones in this burst.
   [[nodiscard]] bool hold_bytes() {
     if (bytes_held_.load(std::memory_order_relaxed)) return false;
     bytes_held_ = true;
     return true;
   }
-  // After hold_bytes() was true: nothing is held back after all.
+  // Undoes a hold_bytes() that returned true.
   void hold_nothing() { bytes_held_ = false; }
   // Thread: any.
   [[nodiscard]] bool holds_bytes() const { return bytes_held_; }
@@ -47,7 +47,7 @@ class Bursts {
     if (members_.empty() && !holds_bytes()) return false;
     bytes_held_ = false;
     ending_.swap(members_);
-    // By index, because a member that leaves changes the vector.
+    // Iterates by index, because a member that leaves changes the vector.
     for (std::size_t i = 0; i < ending_.size(); ++i) {
       if (ending_[i] != nullptr) ending_[i]->burst_ended();
     }

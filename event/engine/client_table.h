@@ -45,7 +45,7 @@ class ClientTable {
     return found == nullptr ? nullptr : found->client.get();
   }
   void destroy_removed() { removed_.clear(); }
-  // Not less than there are clients.
+  // At least the number of clients.
   [[nodiscard]] std::size_t slots() const noexcept { return slots_.size(); }
   void destroy_all() {
     slots_.clear();

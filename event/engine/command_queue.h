@@ -16,7 +16,7 @@ namespace exs {
 
 class Shard;
 
-// What the shard has to do after a step.
+// The work of the shard after a step.
 enum class FollowUp : std::uint8_t {
   kNothing,    // the operation waits for the peer
   kAtLeisure,  // what it posted leaves with other posts of the burst
@@ -105,7 +105,7 @@ struct Command {
   std::unique_ptr<Task> task;
 };
 
-// What the shard takes at once: the commands, then the tasks that came while there was no memory for a command.
+// The shard's next batch: the commands, then the tasks that came while there was no memory for a command.
 struct CommandBatch {
   std::vector<Command> commands;
   TaskChain late_tasks;

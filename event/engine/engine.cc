@@ -81,7 +81,7 @@ void Engine::run() {
   }
 }
 
-// When leaders come and go all the time, the engine waits longer for the next one.
+// The engine waits longer for the next leader if leaders come and go all the time.
 void Engine::park() {
   const std::uint64_t seen = watch_.waiter_polls();
   parked_ = true;

@@ -20,7 +20,7 @@ struct PortSleep {
   std::uint64_t due_ns = kNoDeadline;
 };
 
-// What an engine thread drives: a shard. Thread: engine.
+// The client of an engine thread: a shard. Thread: engine.
 class EngineClient {
  public:
   virtual ~EngineClient() = default;

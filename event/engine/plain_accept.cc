@@ -19,8 +19,8 @@ namespace {
 constexpr unsigned kRingEntries = 2;
 enum : std::uint64_t { kAcceptEntry = 1, kCancelEntry = 2 };
 
-// On a thread of its own: the kernel takes a ring apart later and interrupts the thread that made it once
-// more, whose epoll_wait(2) would then end with EINTR although no signal came.
+// Opens the ring on a thread of its own. The kernel takes a ring apart later and then interrupts the thread
+// that made it. That thread's epoll_wait(2) would end with EINTR although no signal came.
 int open_ring(io_uring& ring) {
   int outcome = 0;
   try {
@@ -71,8 +71,8 @@ bool PlainAccept::ring_is_there() {
   return false;
 }
 
-// The kernel tries at once, without waiting. Finding nobody it would wait in the background: cancelled, so
-// that nothing of it outlives this call.
+// The kernel first tries without waiting. Without a connection it would wait in the background, so the
+// request is cancelled and does not outlive this call.
 Result<int> PlainAccept::accept_through_ring(int listening) {
   io_uring_sqe* entry = io_uring_get_sqe(ring_.get());
   EXS_CHECK(entry != nullptr);  // the ring is empty between calls

@@ -50,7 +50,7 @@ class WatchedPorts {
 // Thread: shard, unless a method says otherwise.
 class PortSet {
  public:
-  // To be called before the other methods.
+  // Call it before the other methods.
   Status open(ProviderSet& providers, Company& company);
 
   // The port of the provider that plays the role. Null: none does, or its port could not be opened
@@ -83,7 +83,7 @@ class PortSet {
   [[nodiscard]] std::uint64_t next_deadline_ns() const;
   [[nodiscard]] WatchedPorts watched() const;
 
-  // After this peers ring the doorbell. False: there is work already.
+  // Makes peers ring the doorbell from now on. False: there is work already.
   [[nodiscard]] bool arm();
   void disarm();
   [[nodiscard]] bool is_armed() const { return armed_; }

@@ -19,7 +19,7 @@ Result<std::unique_ptr<Readiness>> Readiness::open() {
 }
 
 Status Readiness::watch(int descriptor, std::uint32_t events, std::uint64_t token) {
-  ready_.reserve(ready_.count() + watched_.size() + 1);  // what is told once must not be lost
+  ready_.reserve(ready_.count() + watched_.size() + 1);  // a one-shot report must not be lost
   const bool is_new = watched_.insert(token).second;
   const Status status = poller_.watch(descriptor, events, token);
   if (!status.ok() && is_new) watched_.erase(token);

@@ -1,4 +1,4 @@
-// What is left of an ended session. The shard destroys it after the batch of completions, because one of them
+// The rest of an ended session. The shard destroys it after the batch of completions, because one of these
 // may be its own.
 #pragma once
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kOverdueNs = 100'000;
 constexpr int kPollsMax = 4;
 constexpr unsigned kMemoryPollsPerDrive = 8;
-// So many posts of a burst, or so many bytes of them, are held back at most.
+// The limits of a burst: posts and bytes that are held back.
 constexpr std::uint32_t kBurstPostsMax = 64;
 constexpr std::size_t kBurstBytesMax = 65'536;
 
@@ -175,7 +175,7 @@ void Shard::poll_and_settle(std::uint64_t now_ns, const ReadyPorts& ready) {
   keep_armed(now_ns);
 }
 
-// Not while a thread sleeps on armed ports: they must be armed again then, which may need a poll of
+// Stops while a thread sleeps on armed ports. They must be armed again then, which may need a poll of
 // everything.
 bool Shard::poll_memory_and_settle(const ReadyPorts& ready) {
   if (++memory_polls_ >= kMemoryPollsPerDrive || watch_.has_sleepers()) return false;
@@ -318,7 +318,7 @@ bool Shard::drive_before_sleep(const ReadyPorts& ready, PortSleep& sleep) {
 
 void Shard::end_overdue_burst() {
   if (!bursts_.holds_bytes()) return;
-  if (!lock_unless_driven()) return;  // whoever drives ends it
+  if (!lock_unless_driven()) return;  // the driving thread ends it
   bursts_.set_poster_overdue(time_.clock.now_ns() - polled_ns_ >= kOverdueNs);
   end_burst();
   settle();
@@ -329,7 +329,7 @@ void Shard::end_overdue_burst() {
 
 std::uint64_t Shard::attach(std::shared_ptr<CompletionClient> client) {
   lock_.assert_held();
-  // For what each client leaves behind: the link of its token, perhaps that of the token before.
+  // Room for the remains of each client: the link of its token, and perhaps that of an earlier token.
   make_room(retired_, retired_.size() + 2 * (clients_.slots() + 1));
   return clients_.add(std::move(client));
 }
@@ -368,7 +368,8 @@ void Shard::combining_pending() {
   if (bursts_.hold_bytes()) engine_.end_burst_soon(bursts_.poster_overdue());
 }
 
-// The next poll brings it, or what the application posts before; if there is none the engine that stands by.
+// True: held-back bytes will leave soon: with the application's next poll or post, else by the engine that
+// stands by.
 bool Shard::is_expected() {
   lock_.assert_held();
   const bool is_first = bursts_.hold_bytes();

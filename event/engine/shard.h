@@ -120,9 +120,9 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   // Polls the network once, unless another thread drives. `keeps_engine_off`: the thread polls again soon, so
   // the engine may stand by.
   void drive(std::uint64_t now_ns, bool keeps_engine_off) { drive(now_ns, keeps_engine_off, all_ports()); }
-  // The same after a sleep that only `ready` ended: of the other ports only memory is polled.
+  // Likewise after a sleep that only `ready` ended. Of the other ports it polls memory only.
   void drive(std::uint64_t now_ns, bool keeps_engine_off, const ReadyPorts& ready);
-  // The same without the time. False: something needs drive().
+  // Likewise without the time. False: drive() is needed.
   [[nodiscard]] bool poll_memory(bool keeps_engine_off, const ReadyPorts& ready) {
     return poll_memory(keeps_engine_off, ready, [] {});
   }
@@ -173,16 +173,16 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   // Notifies `client` once when this burst ends, unless it leaves before.
   void begin_burst(BurstClient& client) EXS_REQUIRES(lock_);
   void leave_burst(BurstClient& client) EXS_REQUIRES(lock_);
-  // To be called when a client holds bytes back, so that the burst ends soon.
+  // Call it when a client holds bytes back, so that the burst ends soon.
   void combining_pending() EXS_REQUIRES(lock_);
-  // When a thread last polled the network.
+  // The time of the last network poll by any thread.
   [[nodiscard]] std::uint64_t polled_ns() EXS_REQUIRES(lock_);
   // A program sleeps on the ports' descriptors by itself, and drives when one of them is readable. It counts as a sleeper
   // until end_outside_sleep(). False: there is work already. No timer ends its sleep: those are the engine's.
   [[nodiscard]] bool begin_outside_sleep() EXS_REQUIRES(lock_);
   void end_outside_sleep() EXS_REQUIRES(lock_);
   [[nodiscard]] WatchedPorts watched_ports() EXS_REQUIRES(lock_);
-  // Of one whose ports are never quiet: the engine polls at once.
+  // Makes the engine poll at once, for a thread whose ports are never quiet.
   void leave_to_engine() { engine_.wake(); }
 
  private:

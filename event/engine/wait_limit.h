@@ -10,7 +10,7 @@ namespace exs {
 
 class WaitLimit {
  public:
-  // Of the shard's clock; kNoDeadline: no limit; 0: look once.
+  // `deadline_ns` is a time of the shard's clock; kNoDeadline: no limit; 0: look once.
   static WaitLimit until(std::uint64_t deadline_ns) noexcept {
     return WaitLimit(deadline_ns < kLasts ? deadline_ns : kNoDeadline);
   }
@@ -40,7 +40,7 @@ class WaitLimit {
   explicit WaitLimit(std::uint64_t word) noexcept : word_(word) {}
   static std::uint64_t duration(std::uint64_t ns) noexcept { return ns < kLasts ? ns | kLasts : kNoDeadline; }
 
-  // Of a duration. What takes 292 years takes for ever.
+  // A duration of 292 years counts as no limit.
   static constexpr std::uint64_t kLasts = std::uint64_t{1} << 63;
 
   std::uint64_t word_;

@@ -4,7 +4,7 @@
 
 namespace exs {
 
-// Where a wake-up is pending the leader has not looked yet: it will see what this one is about.
+// If a wake-up is pending, the leader has not looked yet and will also see this cause.
 void Watch::wake_leader() {
   if (wake_pending_.exchange(true)) return;
   const std::uint64_t one = 1;

@@ -1,5 +1,5 @@
-// Which thread watches a shard's ports: the state that waiting threads, the shard and its engine thread share
-// without the drive lock. README.md has the table of its states.
+// Decides which thread watches a shard's ports. Waiting threads, the shard and its engine thread share this
+// state without the drive lock. README.md has the table of its states.
 #pragma once
 
 #include <atomic>
@@ -58,7 +58,7 @@ class Watch {
 
   // --- Thread: leader ---
   [[nodiscard]] int wake_fd() const noexcept { return wake_fd_.get(); }
-  // Before it looks for what it was woken for.
+  // Call it before looking for the cause of the wake-up.
   void clear_wake();
 
  private:

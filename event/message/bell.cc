@@ -53,7 +53,7 @@ bool Bell::arm() {
   is_armed_ = true;
   if (!add_ports()) return true;  // no memory: the engine sees to arrivals
   is_asleep_ = shard_->begin_outside_sleep();
-  // What that step has ended has rung already.
+  // The step may have ended requests; then ring() has already disarmed the bell.
   if (!is_armed_) awake();
   return is_asleep_ || !is_armed_;
 }

@@ -1,5 +1,5 @@
-// The descriptor by which a program sleeps until a request of an endpoint has ended. Beside the end itself it shows what arrives at
-// the shard's ports: so an arrival wakes the thread that waits for it, which drives, and no other thread first.
+// The descriptor by which a program sleeps until a request of an endpoint ends. It also shows arrivals at the
+// shard's ports. So an arrival wakes the waiting thread, which drives, and no other thread first.
 //
 // Design notes
 //  1. It is an epoll set of the ports' descriptors and of an eventfd, which is raised when a request has ended.
@@ -27,9 +27,10 @@ class Bell {
   // --- Thread: shard ---
   // Ends the sleep that arm() began.
   void silence();
-  // From now on ring() shows, and so do arrivals. Silent before. False: there is work first, and arrivals are left to whoever drives.
+  // Arms: ring() and arrivals make the descriptor readable from now on. The bell must be silent. False: there
+  // is work first, and arrivals are left to the thread that drives.
   [[nodiscard]] bool arm();
-  // Something has ended.
+  // A request has ended.
   void ring();
 
  private:

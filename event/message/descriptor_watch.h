@@ -1,4 +1,4 @@
-// Looks at a descriptor of somebody else, on a shard.
+// Watches a foreign descriptor on a shard.
 #pragma once
 
 #include <sys/epoll.h>
@@ -24,7 +24,7 @@ class DescriptorWatch final : public CompletionClient, public std::enable_shared
   DescriptorWatch(std::shared_ptr<Shard> shard, int descriptor, std::function<bool()> take)
       : shard_(std::move(shard)), descriptor_(descriptor), take_(std::move(take)) {}
 
-  // Before the descriptor is closed.
+  // Call it before the descriptor is closed.
   void stop() {
     shard_->carry_out([&] { end(); });
   }

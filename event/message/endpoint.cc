@@ -24,7 +24,7 @@ std::int32_t context_of(std::uint64_t bits) noexcept {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits >> 32U));
 }
 
-// From memory of this process.
+// Copies between memory of this process.
 void copy_into(const proto::Operation& receive, const proto::Operation& send) {
   proto::SliceCursor into(receive);
   proto::SliceCursor from(send);
@@ -126,7 +126,7 @@ void Endpoint::end(Request& request, int error) {
   if (nobody_waits) requests_.free(request);
 }
 
-// For exm_peek. Those that were given up without it are forgotten.
+// Notes an ended request for exm_peek, and forgets those that were given up otherwise.
 void Endpoint::note_ended(const Request& request) {
   while (!ended_.empty() && requests_.find(ended_.front()) == nullptr) ended_.drop_front();
   ended_.push_back(request.handle());

@@ -1,7 +1,9 @@
-// One process of a job: matches what it receives with what the others send. All of it lives on one shard, under its drive lock.
+// One process of a job. It matches its receives with the messages of others. All of it lives on one shard,
+// under its drive lock.
 //
-// A message that arrives goes from its peer's connection (Peer) to the receive that gets it, or into the mailbox (Mailbox); a receive that
-// is posted looks there first. What either takes ends a Request, which some thread waits for (Endpoint::wait).
+// An arriving message goes from its peer's connection (Peer) to the matching receive, or into the mailbox
+// (Mailbox). A posted receive looks into the mailbox first. A match completes a Request, for which some
+// thread waits (Endpoint::wait).
 #pragma once
 
 #include <atomic>
@@ -60,11 +62,12 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
 
   // The peers that are known, this one among them.
   [[nodiscard]] std::uint32_t size() const noexcept { return peers_.size(); }
-  // Of one without ranks. The number of the peer of that name. ENOSPC.
+  // For endpoints without ranks: returns the number of the peer with that name. ENOSPC: the table is full.
   Result<std::uint32_t> enter(const PeerName& name);
   [[nodiscard]] PeerName name_of(std::uint32_t peer);
 
-  // 0: it has left, and nobody is told. Else a request that ends when it has, or when it is matched (`label.synchronous`).
+  // Returns 0 if the message has left; no completion follows. Otherwise returns a request, which ends when
+  // the message has left or, if `label.synchronous`, has been matched.
   Result<exm_request_t> send(std::uint32_t to, const proto::Label& label, const Buffer& from,
                              const Listener& listener);
   exm_request_t receive(const match::Criteria& criteria, const Buffer& into, const Listener& listener);
@@ -73,7 +76,7 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   bool probe(const match::Criteria& criteria, exm_completion_t& told, exm_message_t* taken);
   Status probe_and_wait(const match::Criteria& criteria, exm_status_t* status, exm_message_t* taken,
                         std::int64_t timeout_ns);
-  // EINVAL: there is none of that number.
+  // EINVAL: there is no message of that number.
   Result<exm_request_t> receive_taken(exm_message_t message, const Buffer& into, const Listener& listener);
 
   // Null: there is none.
@@ -82,20 +85,21 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   Status wait(std::span<Request* const> requests, std::size_t enough, std::int64_t timeout_ns);
   // Looks once at what has arrived.
   void look();
-  // Of one that has ended: gives it up. Its errno.
+  // Returns the errno of an ended request and gives the request up.
   int take_status(Request& request, exm_status_t* status) noexcept;
-  // The same of several, which give_up() gives up.
+  // Collects several requests for give_up().
   static int take_status(Request& request, exm_status_t* status, RequestChain& taken) noexcept;
   void give_up(const RequestChain& taken) noexcept { requests_.give_back(taken); }
   Status peek(exm_request_t* request, std::int64_t timeout_ns);
   void cancel(Request& request);
   void let_go(Request& request);
 
-  // Those that have ended of requests with such a listener, which are given up. How many; 0 in time: none.
+  // Takes ended requests whose listener polls, and gives them up. Returns their number; 0: none in time.
   Result<std::size_t> poll(std::span<exm_completion_t> told, std::int64_t timeout_ns);
-  // A descriptor that is readable when arm_poll() has said true and a request has ended since, or something has arrived.
+  // A descriptor that is readable if, since arm_poll() returned true, a request has ended or something has
+  // arrived.
   Result<int> poll_descriptor();
-  // False: poll() has something to tell.
+  // False: poll() has completions.
   bool arm_poll();
 
   std::vector<int> acknowledge_failures();
@@ -104,33 +108,33 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   Status finalize(std::uint64_t limit_ns);
 
   // --- Thread: shard, of peers ---
-  // A rank whose end somebody else knows of.
+  // Another party reports the death of a rank.
   void note_death(std::uint32_t rank);
   Request* take_receive(const match::Envelope& envelope);
   // Copies what has arrived into a receive, and ends it.
   void fill(Request& receive, std::uint32_t source, const proto::Arrival& arrival,
             const ArrivingMessage& message, std::size_t offset);
-  // What `receive` is about to be told.
+  // Fills in what `receive` will report.
   static void describe(Request& receive, std::uint32_t source, const proto::Arrival& arrival) noexcept;
-  // `receive.status` tells what came.
+  // `receive.status` describes the message.
   void end_received(Request& receive);
   void keep(std::unique_ptr<Kept> message);
   void end(Request& request, int error);
   void peer_gone(Peer& peer, int error);
-  // What was sent to it has not arrived. finalize() tells of it.
+  // A send to this rank has not arrived. finalize() reports that.
   void note_loss(std::uint32_t rank, int error) noexcept;
-  // Something has ended that no request tells of, which threads may wait for.
+  // Notifies threads that wait for events without a request.
   void ring_watchers();
   void forget_adverts(Peer& peer) { mailbox_.forget_adverts(peer); }
-  // One peer more, or less, that may hold messages back.
+  // The number of peers that may hold messages back has changed by one.
   void note_full(bool is_full) noexcept { full_peers_ += is_full ? 1 : -1; }
   [[nodiscard]] std::optional<proto::Wish> wanted_of(std::uint32_t source) const noexcept {
     return mailbox_.wanted_of(source);
   }
   [[nodiscard]] MessageCounters& counters() noexcept { return counters_; }
-  // Null: it is not known.
+  // Null: the address is unknown.
   [[nodiscard]] const sockaddr_storage* address_of(std::uint32_t peer) const noexcept;
-  // Of two that connect to each other at once, whose connection stays.
+  // Decides which connection stays if both ends connect at once: true: this end's.
   [[nodiscard]] bool comes_before(std::uint32_t peer) const noexcept;
   void introduce(proto::Introduction& introduction, std::uint32_t peer) const noexcept;
 
@@ -158,7 +162,7 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   void note_ended(const Request& request);
   void note_polled(Request& request);
   std::size_t take_polled(std::span<exm_completion_t> told);
-  // `tell` has the message that is there.
+  // Calls `tell` with the message that is there.
   template <typename Tell>
   bool find_kept(const match::Criteria& criteria, exm_message_t* taken, Tell&& tell);
   bool found_at_first(Waiting& waiting);
@@ -185,8 +189,8 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   bool is_leaving_ = false;
   Loss loss_;
   bool is_peeked_ = false;
-  Fifo<exm_request_t> ended_;        // is_peeked_: not told yet
-  Request* first_polled_ = nullptr;  // a list of those that poll() is to tell of
+  Fifo<exm_request_t> ended_;        // valid if is_peeked_: not reported yet
+  Request* first_polled_ = nullptr;  // list of the requests for poll()
   Request* last_polled_ = nullptr;
   std::atomic<std::uint32_t> polled_{0};  // how many; written under the drive lock
   std::atomic<std::uint32_t> takes_{0};   // by poll()

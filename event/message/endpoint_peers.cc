@@ -1,4 +1,4 @@
-// Whom an endpoint knows: how they come, what they are called, and what becomes of their requests when they go.
+// The peers of an endpoint: their arrival, their names, and the requests that end with them.
 #include <utility>
 
 #include "event/message/endpoint.h"
@@ -16,7 +16,7 @@ Status Endpoint::listen(std::shared_ptr<TaggedAcceptor> acceptor) {
   return status;
 }
 
-// EACCES: it is none of the job's, or claims to be this process.
+// EACCES: the peer does not belong to the job, or claims to be this process.
 Result<std::uint32_t> Endpoint::number_of(const proto::TaggedAgreement& agreement) {
   auto number = options_.has_ranks ? Result<std::uint32_t>(agreement.peer_rank)
                                    : peers_.enter({.address = {}, .id = agreement.peer_id});

@@ -11,17 +11,18 @@ namespace {
 // Asking for the time costs as much as a look at shared memory.
 constexpr unsigned kLooksPerTime = 8;
 constexpr unsigned kFirstLooks = 8;
-// Before a program that sleeps on the descriptor leaves the rest to the engine.
+// Looks before the engine takes over for a program that sleeps on the descriptor.
 constexpr int kLooksPerArm = 4;
 
 }  // namespace
 
-// What a thread waits for.
+// The condition of a waiting thread.
 class Endpoint::Waiting {
  public:
-  // Without the lock: from then on it stays true.
+  // Works without the lock. Once true, it stays true.
   virtual bool is_over() = 0;
-  // `nap` is rung when it may be over. Thread: shard. False: it is.
+  // Makes the shard ring `nap` when the condition may have become true. Thread: shard. False: it is true
+  // already.
   virtual bool watch(Nap& nap) = 0;
   virtual void unwatch(Nap& nap) = 0;
 
@@ -29,7 +30,7 @@ class Endpoint::Waiting {
   ~Waiting() = default;
 };
 
-// What comes at once by memory is found without asking for the time.
+// Arrivals in shared memory are found at once, without asking for the time.
 bool Endpoint::found_at_first(Waiting& waiting) {
   for (unsigned i = 0; i < kFirstLooks && shard_->poll_memory(true, ReadyPorts()); ++i) {
     if (waiting.is_over()) return true;
@@ -52,7 +53,7 @@ Status Endpoint::wait_for(Waiting& waiting, std::int64_t timeout_ns) {
       if (waiting.is_over()) return Status();
     }
     now_ns = clock.now_ns();
-    // What comes in parts may be whole soon.
+    // The rest of a partial message may arrive soon.
     if (arrivals != shard_->arrivals()) {
       arrivals = shard_->arrivals();
       spin_end_ns = now_ns + options_.spin_ns;
@@ -65,7 +66,7 @@ Status Endpoint::wait_for(Waiting& waiting, std::int64_t timeout_ns) {
     nap->begin();
     bool is_due = false;
     shard_->inspect([&] { is_due = !waiting.watch(*nap); });
-    // What came before it was watched for has rung nobody.
+    // Events from before watch() rang no nap.
     if (!is_due && !waiting.is_over()) status = nap->sleep(WaitLimit::until(deadline_ns));
     shard_->inspect([&] { waiting.unwatch(*nap); });
     nap->end();
@@ -112,7 +113,7 @@ Status Endpoint::wait(std::span<Request* const> requests, std::size_t enough, st
   return wait_for(ends, timeout_ns);
 }
 
-// What no request tells: any step of the endpoint may have made it true.
+// For conditions without a request, which any step of the endpoint may make true.
 template <typename Look>
 Status Endpoint::wait_until(Look&& look, std::int64_t timeout_ns) {
   class Looking final : public Waiting {
@@ -215,7 +216,7 @@ Result<std::size_t> Endpoint::poll(std::span<exm_completion_t> told, std::int64_
     shard_->inspect([&] { count = take_polled(told); });
     return count > 0;
   };
-  // What another thread counts at the same time may be lost.
+  // The count need not be exact, so a concurrent count may be lost.
   const std::uint32_t takes = takes_.load(std::memory_order_relaxed);
   takes_.store(takes + 1, std::memory_order_relaxed);
   if (takes % kTakesPerLook != 0 && take()) return count;
@@ -255,7 +256,7 @@ bool Endpoint::arm_poll() {
       is_quiet = first_polled_ == nullptr;
     });
   }
-  // What arrives all the time leaves no moment to sleep, and another thread polls.
+  // Constant arrivals leave no moment to sleep, or another thread polls.
   if (!is_armed) shard_->leave_to_engine();
   return is_quiet;
 }

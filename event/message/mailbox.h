@@ -1,4 +1,4 @@
-// The receives and the messages of an endpoint that wait for each other.
+// The receives and messages of an endpoint that are still unmatched.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ namespace exs {
 
 class Peer;
 
-// A message that no receive was there for.
+// A message without a matching receive.
 struct Kept {
-  Peer* from = nullptr;  // null: this process, or nobody any more
+  Peer* from = nullptr;  // null: this process, or a peer that has gone
   std::uint32_t source = 0;
   proto::Arrival arrival;
   bool is_advert = false;
@@ -41,27 +41,28 @@ class Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  // The receive that gets this message, which waits no longer. Null: there is none.
+  // Removes the receive that matches this message. Null: no match.
   [[nodiscard]] Request* take_receive(const match::Envelope& envelope) noexcept;
   void add_receive(Request& request, const match::Criteria& criteria);
   void remove_receive(Request& request) noexcept;
-  // What all receives take that messages of `source` may go to. Nothing: there are none.
+  // A filter for all messages from `source` that some receive could match. nullopt: no receive could.
   [[nodiscard]] std::optional<proto::Wish> wanted_of(std::uint32_t source) const noexcept;
 
   // Throws std::bad_alloc, and nothing has changed.
   void keep(std::unique_ptr<Kept> message);
-  // The oldest message that fits. Null: there is none.
+  // The oldest matching message. Null: no match.
   [[nodiscard]] Kept* find(const match::Criteria& criteria);
-  // It waits no longer, and is the caller's.
+  // Removes the message from matching. The caller owns it.
   std::unique_ptr<Kept> remove(Kept& message) noexcept;
-  // It waits no longer, but is found by the number that this returns.
+  // Removes the message from matching. Returns its number, by which find_apart() finds it.
   exm_message_t set_apart(Kept& message);
-  // Null: there is none of that number.
+  // Null: there is no message of that number.
   [[nodiscard]] Kept* find_apart(exm_message_t number) noexcept;
 
-  // Null: there is none.
+  // Null: the mailbox is empty.
   [[nodiscard]] Kept* any() noexcept { return kept_.empty() ? nullptr : kept_.back().get(); }
-  // Forgets those whose payload only that peer has. What a probe has taken stays, from nobody.
+  // Forgets messages whose payload is still at that peer. A message that a probe has taken stays, without a
+  // source.
   void forget_adverts(const Peer& peer);
 
   [[nodiscard]] std::size_t receives() const noexcept { return receives_.size(); }

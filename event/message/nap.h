@@ -12,13 +12,13 @@ class Nap {
  public:
   explicit Nap(std::shared_ptr<Shard> shard);
 
-  // Before the shard may ring.
+  // Call it before the shard may ring.
   void begin() noexcept;
   // Ends the sleep, now or as it begins. Thread: shard.
   void ring();
   // EINTR: a signal was caught. Ok also at the end of the limit.
   Status sleep(WaitLimit limit);
-  // Once the shard does not ring any more.
+  // Call it when the shard rings no longer.
   void end();
 
  private:

@@ -145,7 +145,7 @@ void Peer::send_delayed() {
 
 void Peer::left() {
   later([this] {
-    // What it has sent is here, and nothing of ours is under way that it would take.
+    // All that the peer has sent is here, and it would take nothing more of ours.
     constexpr std::uint64_t kLeaveNs = 1'000'000'000;
     if (session_) session_->close(kLeaveNs, {});
   });
@@ -170,7 +170,7 @@ void Peer::ended(Status why) {
       if (state_ == State::kUnknown && !delayed_.empty()) connect();
     });
   } else {
-    // It may have received all, but nobody knows.
+    // The peer may have received everything, but that is unknown.
     if (state_ == State::kConnected && is_closing_ && why == Status(ETIMEDOUT))
       endpoint_.note_loss(rank_, ETIMEDOUT);
     if (!words.empty()) log(LogLevel::kWarn, "rank {} is not reached: {}", rank_, words);
@@ -182,14 +182,14 @@ void Peer::ended(Status why) {
 
 void Peer::die(Status why) {
   log(LogLevel::kWarn, "rank {} has died: {}", rank_, std::strerror(why.error()));
-  if (session_) session_->abort(Status(ECONNRESET));  // ends what is under way, and this
+  if (session_) session_->abort(Status(ECONNRESET));  // ends pending operations, and this session
   endpoint_.forget_adverts(*this);
   gone(ECONNRESET);
 }
 
 void Peer::gone(int error) {
   filled(false);
-  // It had left, and now its connection is over, too, which may be what somebody waits for.
+  // The peer had left before. Now its connection is over, too, and threads may wait for that.
   if (state_ == State::kGone) return endpoint_.ring_watchers();
   state_ = State::kGone;
   error_ = error;
@@ -202,8 +202,8 @@ void Peer::end_delayed(int error) {
   while (!delayed_.empty()) end_in_vain(*delayed_.pop_front(), error);
 }
 
-// What it has sent may still be on its way. Its connection tells when that is all; if somebody else holds that open, its silence
-// does.
+// The peer's last bytes may be in transit. Its connection reports their end. If another process holds that
+// connection open, the peer's silence does.
 void Peer::note_death() {
   constexpr std::uint64_t kSilenceNs = 300'000'000;
   if (state_ == State::kGone) return;
@@ -256,7 +256,7 @@ void Peer::completed(const proto::Operation& operation, const proto::Outcome& ou
   endpoint_.end(request, 0);
 }
 
-// ECANCELED: somebody wanted that, or the time is up, which ended() tells.
+// ECANCELED: requested, or time is up, which ended() reports.
 void Peer::end_in_vain(Request& request, int error) {
   if (request.kind == Request::Kind::kSend && error != ECANCELED) endpoint_.note_loss(rank_, error);
   endpoint_.end(request, error);
@@ -304,7 +304,7 @@ Status Peer::prepare(Request& receive) const {
   return Status();
 }
 
-// A receive whose memory cannot be registered ends, and the message waits for another one.
+// If a receive's memory cannot be registered, the receive ends, and the message waits for another one.
 const proto::Operation* Peer::announce(const proto::Arrival& arrival, std::uint32_t advert) {
   while (Request* const receive = endpoint_.take_receive({rank_, arrival.bits})) {
     if (const Status status = prepare(*receive); !status.ok()) {

@@ -1,9 +1,10 @@
-// A process of the job, as another one knows it: its connection, which is made with the first message, and what waits for it.
+// A process of the job as another one sees it: its connection, which begins with the first message, and the
+// sends that wait for it.
 //
 // Design notes
-//  1. There is one connection between two processes, whoever begins. If both do, that of the lower rank stays: the lower one turns the
-//     other's down (EALREADY), and the higher one drops its own and waits for the other's.
-//  2. A peer that ends its connection in order has left the job; one whose connection breaks, or cannot be made, has died.
+//  1. Two processes have one connection, whichever of them connects. If both do, the lower rank's connection stays: the lower
+//     rank rejects the other one (EALREADY); the higher rank drops its own and waits for the lower rank's.
+//  2. A peer that ends its connection in order has left the job. A peer whose connection breaks or fails has died.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ class Peer final : public TaggedEnd {
   [[nodiscard]] bool is_connected() const noexcept { return state_ == State::kConnected; }
   // 0: it can be sent to. ECONNRESET: it has died. EPIPE: it has left.
   [[nodiscard]] int why_gone() const noexcept { return error_; }
-  // Nothing of ours is under way to it, and no connection.
+  // No send of ours is pending, and there is no connection.
   [[nodiscard]] bool is_over() const noexcept { return session_ == nullptr && delayed_.empty(); }
 
   bool send_now(const proto::Operation& operation) {
@@ -49,7 +50,7 @@ class Peer final : public TaggedEnd {
   bool want(const proto::Wish& wish);
 
   void die(Status why);
-  // Somebody else says so.
+  // Another party reports the peer's death.
   void note_death();
   // Lets its sends finish, then ends the connection.
   void close(std::uint64_t limit_ns);
@@ -78,7 +79,7 @@ class Peer final : public TaggedEnd {
   template <typename Step>
   void later(Step&& step);
   [[nodiscard]] std::unique_ptr<Kept> kept_of(const proto::Arrival& arrival);
-  // Before the peer's memory is read into that of the receive. An error: it cannot be.
+  // Registers the receive's memory, if needed, before a read of the peer's memory. An error: it failed.
   Status prepare(Request& receive) const;
   void connect();
   void await(std::uint64_t at_ns);

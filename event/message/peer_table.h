@@ -1,5 +1,5 @@
-// Whom an endpoint knows, by number: all ranks of a job from the beginning, or those of other ids as they are named and as they
-// come.
+// The peers of an endpoint, by number: all ranks of a job from the beginning, or other IDs as they are named
+// or arrive.
 #pragma once
 
 #include <sys/socket.h>
@@ -30,7 +30,7 @@ class PeerTable {
 
   // --- Thread: any ---
   [[nodiscard]] std::uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
-  // Null: nothing has come from there or gone there yet.
+  // Null: no message has gone there or arrived from there.
   [[nodiscard]] Peer* find(std::uint32_t number) const noexcept {
     const Chunk* const chunk = chunks_[number / kChunk].load(std::memory_order_acquire);
     return chunk == nullptr ? nullptr : chunk->peers[number % kChunk].load(std::memory_order_acquire);
@@ -40,8 +40,8 @@ class PeerTable {
   // Throws std::bad_alloc, and nothing has changed.
   void set(std::uint32_t number, Peer& peer);
   [[nodiscard]] const PeerName& name(std::uint32_t number) const noexcept { return names_[number]; }
-  // The number of that id, which it gets now or has already; an address that is told is taken over. ENOSPC: there are too many.
-  // Throws std::bad_alloc, and nothing has changed.
+  // Returns the number of that ID, which is new or known, and stores a given address. ENOSPC: the table is
+  // full. Throws std::bad_alloc without any change.
   Result<std::uint32_t> enter(const PeerName& name);
 
  private:

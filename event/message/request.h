@@ -1,4 +1,4 @@
-// A send or receive of a message with a tag, from its post until whoever posted it has heard of its end.
+// A send or receive of a tagged message, from its post until its completion has been reported.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@ namespace exs {
 
 class Nap;
 
-// Who hears of the end of a request.
+// The recipient of a request's completion.
 struct Listener {
-  bool is_poll = false;  // Endpoint::poll(); else whoever waits for the request
-  void* user = nullptr;  // told by poll()
+  bool is_poll = false;  // Endpoint::poll(); else the thread that waits for the request
+  void* user = nullptr;  // reported by poll()
 };
 
 struct Request {
@@ -32,9 +32,9 @@ struct Request {
   Kind kind = Kind::kNone;
   bool nobody_waits = false;  // exm_free(): ends alone
   Listener listener;
-  Request* next_ended = nullptr;         // of those that poll() is to tell of
+  Request* next_ended = nullptr;         // next in the list for poll()
   std::uint32_t waiting = match::kNone;  // receives: their number among those that wait
-  std::uint32_t peer = 0;                // sends: to whom. Receives: from whom, kAnySource
+  std::uint32_t peer = 0;                // sends: destination; receives: source, or kAnySource
   Nap* nap = nullptr;                    // of the thread that sleeps until it ends
   proto::Operation operation;
   proto::Label label;  // receives: of the message that has come
@@ -44,7 +44,7 @@ struct Request {
   exm_status_t status{};
   std::uint32_t next_returned = 0;  // of RequestPool
 
-  // It was told, or nobody is to hear of it. No two threads do this.
+  // The completion was reported, or needs no report. Only one thread may do this.
   void set_free() noexcept {
     generation.store(generation.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     state.store(State::kFree, std::memory_order_relaxed);
@@ -80,18 +80,18 @@ class RequestPool {
 
   // Open, with a generation of its own. Throws std::bad_alloc. Thread: shard.
   Request& take();
-  // What was never told to anybody, or has ended and was told.
+  // Gives back a request that ended and was reported, or that needs no report.
   void give_back(Request& request) noexcept {
     RequestChain chain;
     chain.add(request);
     give_back(chain);
   }
   void give_back(const RequestChain& chain) noexcept;
-  // The same without a step that other threads see. Thread: shard.
+  // Frees it without a step that other threads see. Thread: shard.
   void free(Request& request) noexcept;
-  // Null: it is none, or was given back.
+  // Null: the handle is invalid, or was given back.
   [[nodiscard]] Request* find(exm_request_t handle) noexcept;
-  // Those in that state. Thread: shard.
+  // Visits the requests in that state. Thread: shard.
   template <typename Visit>
   void visit(Request::State state, Visit&& visit) {
     const std::uint32_t count = count_.load(std::memory_order_relaxed);

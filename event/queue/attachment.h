@@ -1,5 +1,5 @@
-// What an operation holds besides one piece of registered memory: uses of several regions, memory registered
-// for the duration of the operation, bytes copied when it was posted, the notice to its owner.
+// Resources of an operation besides one piece of registered memory: uses of several regions, memory
+// registered for the operation, bytes copied at the post, and the notice to its owner.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Attachment {
   };
   using Owner = std::unique_ptr<Attachment, Destroyer>;
 
-  // With room for that many pieces and own bytes. Null: no memory.
+  // Makes room for that many pieces and own bytes. Null: no memory.
   static Owner create(ProviderSet& providers, std::size_t pieces_max, std::size_t own_bytes) noexcept;
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
@@ -35,11 +35,11 @@ class Attachment {
   // Sets the memory of the operation: a list of pieces, or the only piece.
   void describe(proto::Operation& operation) const noexcept;
 
-  // For the event of the operation.
+  // Data for the event of the operation.
   const void* posted = nullptr;
   std::size_t posted_bytes = 0;
   std::uint32_t event_flags = 0;
-  std::shared_ptr<Notice> notice;  // null: nobody wants one
+  std::shared_ptr<Notice> notice;  // null: no notice is wanted
 
  private:
   Attachment(ProviderSet& providers, LocalSlice* slices, Region** regions, std::byte* own,

@@ -1,4 +1,4 @@
-// Where the event of a control operation (connect, accept, poll, shutdown, close) goes.
+// The destination of a control operation's event (connect, accept, poll, shutdown, close).
 #pragma once
 
 #include <memory>

@@ -90,7 +90,7 @@ void EventQueue::added() {
   if (takers_ == 0) keep_ready_fd();
 }
 
-// It says what is so.
+// Makes the descriptor readable exactly while there are entries.
 void EventQueue::keep_ready_fd() {
   if (!ready_fd_.valid() || is_raised_ == !entries_.empty()) return;
   is_raised_ = !is_raised_;

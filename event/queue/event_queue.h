@@ -47,7 +47,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   void push(const exs_event_t& event, const std::shared_ptr<KernelDescriptor>& number) EXS_EXCLUDES(mutex_) {
     push_made([&](exs_event_t& made) { made = event; }, number);
   }
-  // The same of an event that `make` writes, all of it, in its place.
+  // Likewise for an event that `make` writes completely, in place.
   template <typename Make>
   void push_made(Make&& make, const std::shared_ptr<KernelDescriptor>& number) EXS_EXCLUDES(mutex_) {
     mutex_.lock();
@@ -58,7 +58,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
     unlock_and_notify();
   }
 
-  // For Notice, which holds its slot even while none of its events waits.
+  // Reserves a slot for a Notice, which keeps it even while none of its events waits.
   [[nodiscard]] bool reserve_for_notice() EXS_EXCLUDES(mutex_);
   void tell(Notice& notice, const proto::Usage& usage) EXS_EXCLUDES(mutex_);
   void end_notice(Notice& notice) EXS_EXCLUDES(mutex_);
@@ -96,8 +96,8 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   void set_signal(const exs_signal_t& signal) EXS_EXCLUDES(mutex_);
   [[nodiscard]] exs_signal_t signal() EXS_EXCLUDES(mutex_);
 
-  // Whether a thread that found events at once should drive the shard nevertheless. Otherwise a thread that
-  // always finds events would leave all that arrives to the engine, and the two would contend for the shard.
+  // True: a thread that found events at once should drive the shard nevertheless. If it never did, all
+  // arrivals would be left to the engine, and the two would contend for the shard.
   [[nodiscard]] bool look_is_due() noexcept {
     const std::uint32_t takes = takes_.load(std::memory_order_relaxed) + 1;
     takes_.store(takes, std::memory_order_relaxed);
@@ -120,8 +120,9 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
    private:
     EventQueue& queue_;
   };
-  // Marks the calling thread as one that takes each event as it comes, so nobody needs to be told of it by the descriptor. With a
-  // thread that asks again at once, that would be two system calls an event. One that wants several leaves some to others.
+  // Marks the calling thread as one that takes each event as it comes, so its events need not raise the
+  // descriptor. Raising it would cost two system calls an event while a thread asks again at once. A thread
+  // that wants several events may leave some to others.
   class TakeScope {
    public:
     TakeScope(EventQueue& queue, std::size_t min)
@@ -144,23 +145,23 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
     std::shared_ptr<void> held;  // the descriptor number in the event, or the notice
     Notice* notice = nullptr;    // the event is made when it is taken
   };
-  // Whom to notify of an event, once the mutex is free.
+  // Recipients of a notification, once the mutex is free.
   struct Recipients {
     bool leader = false;
     bool followers = false;
     bool signalled = false;
     exs_signal_t signal{};
-    std::shared_ptr<EventQueue> self;  // whoever dequeues the event may delete the queue at once
+    std::shared_ptr<EventQueue> self;  // the thread that dequeues the event may delete the queue at once
   };
   [[nodiscard]] bool take_slot() EXS_REQUIRES(mutex_);
   // The last entry is complete.
   [[nodiscard]] bool has_recipients() const EXS_REQUIRES(mutex_);
   [[nodiscard]] Recipients recipients() EXS_REQUIRES(mutex_);
   void added() EXS_REQUIRES(mutex_);
-  // Once an entry was added. Another thread may delete the queue as soon as the slot is free, so nothing is touched after the
-  // unlock unless somebody has to be notified.
+  // Call it after an entry was added. Another thread may delete the queue as soon as the slot is free. So
+  // nothing is touched after the unlock, unless there are recipients.
   void unlock_and_notify() EXS_RELEASE(mutex_);
-  // Who is to be woken because slots have become free, once the mutex is free too; null: nobody.
+  // The waiter to wake, once the mutex is free, because slots have become free. Null: there is none.
   [[nodiscard]] std::shared_ptr<WaitLine::Waiter> next_waiter() EXS_REQUIRES(mutex_);
   // Removes the event at the front and frees its slot, unless a notice keeps it.
   void take_front(exs_event_t& out) EXS_REQUIRES(mutex_);
@@ -189,7 +190,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
 
   LeafLock mutex_;
   Fifo<Entry> entries_ EXS_GUARDED_BY(mutex_);
-  std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events, operations under way and notices
+  std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events, pending operations and notices
   std::size_t notices_ EXS_GUARDED_BY(mutex_) = 0;   // not ended
   bool leader_sleeps_ EXS_GUARDED_BY(mutex_) = false;
   std::size_t leader_min_ EXS_GUARDED_BY(mutex_) = 0;
@@ -199,7 +200,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   std::size_t takers_ EXS_GUARDED_BY(mutex_) = 0;  // threads in a TakeScope
   exs_signal_t signal_ EXS_GUARDED_BY(mutex_){};
   bool closed_ EXS_GUARDED_BY(mutex_) = false;
-  bool awaited_ EXS_GUARDED_BY(mutex_) = false;  // somebody may be in the line
+  bool awaited_ EXS_GUARDED_BY(mutex_) = false;  // the line may have waiters
   WaitLine line_ EXS_GUARDED_BY(mutex_);         // for a slot
 };
 

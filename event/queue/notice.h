@@ -12,7 +12,7 @@ namespace exs {
 
 class Notice : public std::enable_shared_from_this<Notice> {
  public:
-  // What the event reports: the sum of all, or the last one.
+  // The event reports the sum of all uses, or the last use.
   enum class Keeps : std::uint8_t { kSum, kLatest };
   // `event`: what all events of the notice have in common. Null: no slot is free. Thread: any.
   static std::shared_ptr<Notice> create(std::shared_ptr<EventQueue> queue, const exs_event_t& event,

@@ -38,7 +38,7 @@ class Region : public std::enable_shared_from_this<Region> {
     }
     return false;
   }
-  // As soon as the count is down, another thread may drop the last reference.
+  // Another thread may drop the last reference once the count is down.
   void release() noexcept {
     std::int64_t users = users_.load(std::memory_order_relaxed);
     while ((users & kAwaited) == 0) {
@@ -75,7 +75,7 @@ class Region : public std::enable_shared_from_this<Region> {
   // Added while a thread waits for the last use to end.
   static constexpr std::int64_t kAwaited = std::int64_t{1} << 62;
 
-  std::atomic<std::int64_t> users_{0};  // operations under way
+  std::atomic<std::int64_t> users_{0};  // pending operations
 };
 
 }  // namespace exs

@@ -1,12 +1,13 @@
-// Whether waits poll before they sleep. Where the processors have other work, two ends that poll in turns on one of them hold each other
-// up: what a wait polls for comes when it sleeps. Nothing tells a process so, but more events come while its waits sleep at once. Where
-// that is not so, a wait polls, since what comes meanwhile comes sooner by a wake-up. Thread: any.
+// Chooses whether waits poll before they sleep. On busy processors, two ends that poll on the same processor
+// delay each other: an awaited event comes only after the poller sleeps. A process cannot see this directly,
+// but more events come while its waits sleep at once. Otherwise waits poll, because an event is found sooner
+// by polling than by a wake-up. Thread: any.
 //
 // Design notes
-//  1. It is not enough that polling is in vain: both ends of a connection may find that of each other, as each is late because the other
-//     one sleeps. Nor do the lengths of waits tell: after long ones there are more events, which nobody has to wait for.
-//  2. Waits that last long say nothing: a wake-up more or less is lost in them.
-//  3. Racing changes may be lost, and with them a little of what has been learned.
+//  1. Polling in vain proves too little. Both ends of a connection may see it, each late because the other one sleeps. Lengths
+//     of waits prove nothing either: a long wait is followed by many events that need no wait.
+//  2. Long waits do not count, because a wake-up more or less makes no difference to them.
+//  3. Racing changes may be lost, and with them a little of the measurement.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ class SpinChoice {
   static constexpr std::uint32_t kSleepsLeast = 8;
   static constexpr std::uint32_t kSleepsMost = 512;
   static constexpr std::uint32_t kPolls = 8;
-  // Of those that poll again: so many that find something are reason enough for all to do so.
+  // This many successful polls among the trial waits let all waits poll again.
   static constexpr std::uint32_t kFoundEnough = 2;
   static constexpr std::uint64_t kLongNs = 1'000'000;
 
@@ -93,7 +94,7 @@ class SpinChoice {
     poll_always();
   }
   void poll_always() noexcept {
-    // One that was faster may have been so by chance.
+    // The faster phase may have been so by chance.
     const bool was_faster = get(stretch_) >= 8 * kSleepsLeast;
     set(vain_limit_, was_faster ? kVainLeast : std::min(2 * get(vain_limit_), kVainMost));
     set(vain_, 0U);
@@ -104,13 +105,13 @@ class SpinChoice {
   std::atomic<std::uint32_t> vain_{0};
   std::atomic<std::uint32_t> vain_limit_{kVainLeast};
   std::atomic<std::uint32_t> stretch_{kSleepsLeast};
-  // Of the phase.
+  // The current phase.
   std::atomic<std::uint32_t> left_{0};
   std::atomic<std::uint64_t> began_ns_{0};
   std::atomic<std::uint64_t> left_out_ns_{0};
   std::atomic<std::uint64_t> events_{0};
   std::atomic<std::uint32_t> found_{0};
-  // Of the last one in which waits slept at once.
+  // The last phase in which waits slept at once.
   std::atomic<std::uint64_t> sleeping_ns_{0};
   std::atomic<std::uint64_t> sleeping_events_{0};
 };

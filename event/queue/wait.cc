@@ -25,8 +25,8 @@ constexpr std::uint64_t kBriefSpinNs = 20'000;
 // Asking for the time costs as much as polling shared memory; nothing that needs it is that exact.
 constexpr unsigned kPollsPerTime = 8;
 
-// How long a follower sleeps that nobody can wake: a process out of descriptors, or of memory, still closes sockets, with a
-// queue that got no descriptor to sleep on, or cannot note who sleeps.
+// The sleep of a follower that no thread can wake. A process without free descriptors or memory still closes
+// sockets. Its queue may lack a descriptor to sleep on, or room to note the sleeper.
 constexpr std::uint64_t kBlindSleepNs = 1'000'000;
 
 class Wait {
@@ -108,7 +108,7 @@ class Wait {
     }
   }
 
-  // With an event, for waits to come.
+  // Records a wait that ended with an event, for later waits.
   void note_end(std::uint64_t now_ns, bool has_slept) {
     if (!sleeps_at_once_) queue_.spin_choice().ended(spins_, has_slept, looked_ns_, now_ns);
   }
@@ -190,8 +190,8 @@ class Wait {
     return status;
   }
 
-  // What wakes a leader need not be an event for it: reads that its process serves come one after the other
-  // as well, and a wake-up for each would make every one of them slow.
+  // A leader may be woken without an event for it, for example by reads that its process serves. These also
+  // come one after the other, and a wake-up for each would slow them down.
   Status spin_while_busy(const HeldSignals& signals, std::uint64_t now_ns) {
     std::uint64_t seen = arrivals_;
     std::uint64_t end_ns = now_ns;
@@ -210,7 +210,7 @@ class Wait {
     return Status();
   }
 
-  // Of a wait that does not spin; no signal is held back for it, unless the call as a whole holds them.
+  // For a wait that does not spin. It holds no signal back, unless the whole call does.
   Status first_sleep() {
     if (!home_.try_lead()) return Status();
     Status status;

@@ -16,7 +16,7 @@ namespace exs {
 // null: the caller holds the queue. Thread: any.
 Status take_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max, WaitLimit limit,
                    ReadSection* section, std::size_t& taken);
-// The same of a caller that holds the queue.
+// For a caller that holds the queue.
 inline Result<std::size_t> wait_for_events(EventQueue& queue, exs_event_t* out, std::size_t min,
                                            std::size_t max, WaitLimit limit) {
   std::size_t taken = 0;

@@ -1,6 +1,6 @@
-// Those who wait for one of something that there are only so many of: slots of a queue, buffers of a pool. Whoever has
-// one to give wakes the first, who tries to take it; should it be gone by then, he joins again. Each who was
-// woken passes the turn on when he has tried, so what he left does not lie idle while others wait.
+// A line of waiters for a limited resource: slots of a queue, buffers of a pool. A thread that frees one
+// wakes the first waiter, which tries to take it. If it fails, it joins again. Each woken waiter passes the
+// turn on after its try, so nothing lies idle while others wait.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace exs {
 
-// Thread: the owner's; it guards the line together with what people wait for.
+// Thread: the owner's; it guards the line together with the resource.
 class WaitLine {
  public:
   class Waiter {
@@ -22,7 +22,7 @@ class WaitLine {
 
   // A waiter that has gone by its turn is passed over.
   void join(std::weak_ptr<Waiter> waiter) { waiters_.push_back(std::move(waiter)); }
-  // Takes the first out of the line. Null: nobody waits.
+  // Takes the first out of the line. Null: the line is empty.
   [[nodiscard]] std::shared_ptr<Waiter> leave_first() {
     while (!waiters_.empty()) {
       if (auto first = waiters_.pop_front().lock()) return first;

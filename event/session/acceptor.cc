@@ -70,7 +70,7 @@ class Acceptor::SlotWaiter final : public WaitLine::Waiter, public std::enable_s
 
   const std::weak_ptr<Acceptor> acceptor_;
   const std::shared_ptr<EventQueue> queue_;
-  std::unique_ptr<Turn> turn_;  // made before this joins the line, so that whoever wakes it needs no memory
+  std::unique_ptr<Turn> turn_;  // made before this joins the line, so that waking it needs no memory
   bool waits_ = false;          // thread: the acceptor's shard
 };
 
@@ -80,7 +80,7 @@ class Acceptor::Handover final : public std::enable_shared_from_this<Handover> {
   Handover(std::shared_ptr<Acceptor> acceptor, const Accept& accept, AcceptableRequest acceptable)
       : acceptor_(std::move(acceptor)), accept_(accept), acceptable_(std::move(acceptable)) {}
 
-  // Once, before begin().
+  // Call it once, before begin().
   void prepare() {
     auto there = make_task([self = shared_from_this()](Shard& shard) { self->establish(shard); });
     back_ = make_task([self = shared_from_this()] { self->come_back(); });
@@ -256,7 +256,7 @@ bool Acceptor::serve(const Accept& accept, const Result<std::shared_ptr<Session>
   contain([&] { register_session_(*session); }, [&] { registered = false; });
   if (!registered) {
     (*session)->abort(Status(ENOMEM));
-    if ((*session)->descriptor()->adopted()) (*session)->descriptor()->take_over();  // nobody else has it
+    if ((*session)->descriptor()->adopted()) (*session)->descriptor()->take_over();  // this is the only user
   }
   finish(accept, registered ? 0 : ENOMEM, registered ? number : -1);
   return true;
@@ -290,7 +290,7 @@ void Acceptor::poll(const ControlTarget& target, std::uint32_t events) {
   answer_polls();
 }
 
-// Whether a peer waits: without memory to look, an accept will tell.
+// Without memory to look, the poll reports a peer; the accept will find out.
 void Acceptor::answer_polls() {
   if (!polls_.asks_for(EXS_POLLIN)) return;
   bool waits = true;

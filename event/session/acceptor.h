@@ -20,7 +20,7 @@ struct AcceptorOptions {
   std::uint32_t backlog = 0;
 };
 
-// Where a listening socket listens.
+// The places at which a listening socket listens.
 struct ListeningPoints {
   struct OfProvider {
     Role role = Role::kDevice;  // of the provider
@@ -91,7 +91,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   virtual void establish(Shard& shard, AcceptableRequest acceptable,
                          const std::shared_ptr<Handover>& handover);
 
-  // Whether an accept that is posted now would complete at once.
+  // An accept that is posted now would complete at once.
   virtual bool has_request() { return hold_request(); }
 
   void tell_refused(const std::string& peer, Status why) const;

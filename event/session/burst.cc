@@ -3,7 +3,7 @@
 namespace exs {
 namespace {
 
-// How long the end of a burst tells something about the next one.
+// The end of a burst predicts the next one for this time.
 constexpr std::uint64_t kExampleNs = 100'000;
 
 }  // namespace

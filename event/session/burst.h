@@ -14,8 +14,8 @@ class Burst {
   // `client` is called at the end of each burst.
   Burst(Shard& shard, BurstClient& client) : shard_(shard), client_(client) {}
 
-  // To be called before each send. True: the send begins another burst, so what the connection holds back
-  // must leave first. `combines`: the connection holds bytes back.
+  // Call it before each send. True: the send begins another burst, so the bytes that the connection holds
+  // back must leave first. `combines`: the connection holds bytes back.
   [[nodiscard]] bool begins_with_next_send(bool combines);
   // Counts the send as part of the burst.
   void extend();

@@ -8,7 +8,7 @@
 namespace exs {
 namespace {
 
-// "socket 7 to 127.0.0.1:4711"; without the peer if nobody knows it any more.
+// "socket 7 to 127.0.0.1:4711"; without the peer if it is unknown by now.
 std::string name_of_connection(int socket, const char* direction, const sockaddr_storage* known_peer) {
   std::string name = "socket " + std::to_string(socket);
   sockaddr_storage peer{};

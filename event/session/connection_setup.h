@@ -58,8 +58,8 @@ class ConnectionSetup : public std::enable_shared_from_this<ConnectionSetup> {
   ConnectionSetup& operator=(const ConnectionSetup&) = delete;
 
   virtual void complete(const Completion& completion) = 0;
-  // Closes the link, if there is one, and drops the upgrade: the session ends, with `why`. Its last user, who destroys the
-  // rest, may be any thread.
+  // Closes the link, if there is one, and drops the upgrade. The session ends with `why`. Any thread may be
+  // its last user and destroy the rest.
   virtual void stop(Status why);
   // The EXS_SO_ERROR_TEXT of a session that ends.
   [[nodiscard]] virtual std::string what_failed(Status why) = 0;
@@ -78,7 +78,7 @@ class ConnectionSetup : public std::enable_shared_from_this<ConnectionSetup> {
   [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
   [[nodiscard]] proto::Hello hello() const { return proto::make_hello(options().wishes); }
   void drop_link();
-  // Of the provider for one host, where the route found that there is one.
+  // The upgrade of the provider for one host, if the route found one.
   [[nodiscard]] ConnectionUpgrade* upgrade() {
     shard().assert_held();
     return shard().port(Role::kSameHost)->upgrade();

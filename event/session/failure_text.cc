@@ -10,11 +10,11 @@ namespace {
 
 struct Words {
   int error;
-  const char* fact;  // "": what the status tells, or strerror()
+  const char* fact;  // "": the status has the text, or strerror()
   const char* cure;
 };
 
-// Before anybody has answered.
+// Errors before the peer has answered.
 constexpr Words kUnreached[] = {
     {ECONNREFUSED, "nobody listens there", "start the server, and see that address and port are its own"},
     {ECONNRESET, "TCP was connected, and the server closed it without an answer",
@@ -31,7 +31,7 @@ constexpr Words kUnreached[] = {
      "wait for closed connections, or widen net.ipv4.ip_local_port_range"},
 };
 
-// When its host has answered.
+// Errors after the peer's host has answered.
 constexpr Words kUnanswered[] = {
     {ECONNRESET, "TCP was connected, and the server closed it without an answer",
      "see that the port is that of an exs server, and that its process goes on"},
@@ -54,7 +54,7 @@ constexpr Words kEnded[] = {
      "keep the memory of an operation mapped, and that of a receive writable, until its event"},
 };
 
-// Of a socket of the kernel, besides.
+// Additional errors of a kernel socket.
 constexpr Words kPlainEnded[] = {
     {EPIPE, "the sending direction is shut",
      "see who called shutdown(2), and whether the peer closed or reset the connection"},
@@ -73,7 +73,7 @@ std::string kept_words(Status why) {
   return {room.data(), text_of_fault(why, room)};
 }
 
-// `general`: what is known of such errors; null: nothing.
+// `general`: facts about such errors; null: there are none.
 std::string fact_and_cure(Status why, const Words* general) {
   std::string text = kept_words(why);
   if (text.empty())

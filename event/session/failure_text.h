@@ -23,7 +23,7 @@ struct FailedConnect {
 };
 std::string text_of(const FailedConnect& failed, const Explanation& explanation);
 
-// Of a connection that was established.
+// The text for an established connection.
 std::string text_of_end(const std::string& peer, Status why);
 // Likewise, of a socket of the kernel, which no longer knows its peer.
 std::string text_of_plain_end(int number, Status why);

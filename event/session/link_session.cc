@@ -126,7 +126,7 @@ Status LinkSession::start_connection(proto::Role role, Carrier carrier) {
   return status;
 }
 
-// While the kernel knows it: of a connection that broke it does not.
+// Done while the kernel knows the peer; it forgets it once the connection breaks.
 void LinkSession::learn_peer() {
   sockaddr_storage peer{};
   socklen_t length = sizeof peer;
@@ -202,12 +202,12 @@ void LinkSession::post_tagged(const proto::Operation& operation) {
                     {.error = connection_ ? ENOMEM : why_no_connection(), .length_bytes = 0, .flags = 0});
 }
 
-// Of a stream the connection combines what is worth it.
+// Only messages are combined here: a stream's connection itself combines where it pays.
 bool LinkSession::combines_posts() const noexcept {
   return link_ != nullptr && !nodelay_ && !is_stream() && link_->gains_by_company();
 }
 
-// It ended between admit() and start().
+// The session ended between admit() and start().
 int LinkSession::why_no_connection() const {
   return state() == State::kEnded ? ECONNRESET : ENOTCONN;
 }
@@ -303,7 +303,7 @@ void LinkSession::after_step() {
   Session::after_step();
 }
 
-// A peer that closes receives no more, and goes on sending what it has to send.
+// A peer that closes receives no more, but still sends its remaining data.
 void LinkSession::tell_left() {
   if (!connection_ || !connection_->readiness().peer_ended) return;
   peer_stopped_ = false;
@@ -453,7 +453,7 @@ void LinkSession::give_up_link(Status why) {
   shard()->detach(token_);
 }
 
-// Without memory for the words there are none.
+// Without memory there is no text.
 void LinkSession::keep_why(Status why) noexcept try {
   if (why.ok() || why == Status(ECANCELED)) return;
   keep_error_text(setup_ ? setup_->what_failed(why) : text_of_end(peer_name(), why));
@@ -473,8 +473,8 @@ void LinkSession::end(Status why) {
   end_connect(why);
   tell_shutdowns(why.error());
   if (maps_) maps_->end_all(end_error());
-  Session::after_step();  // polls hear of it
-  // Other errors have been told by the events of the operations they ended.
+  Session::after_step();  // notifies polls
+  // The events of the ended operations have reported other errors.
   tell_closed(close_overdue_ ? ETIMEDOUT : 0);
   if (TaggedEnd* const left = std::exchange(end_, nullptr))
     left->ended(close_overdue_ ? Status(ETIMEDOUT) : why);

@@ -42,19 +42,19 @@ class LinkSession final : public Session,
   void connect(const sockaddr_storage& peer, socklen_t peer_bytes, ControlTarget target);
   // `why_no_device`: see Route::decide().
   void accept(AcceptableRequest acceptable, const Reason& why_no_device, IncomingSetup::Accepted done);
-  // Before either: messages with tags go to `end`, and there are no events.
+  // Call it before either: tagged messages go to `end`, and there are no events.
   void serve(TaggedEnd& end) noexcept { end_ = &end; }
-  // The end hears of nothing more.
+  // The end gets no more notifications.
   void leave_end() noexcept { end_ = nullptr; }
-  // Sends a message with a tag that leaves at once. False: it is to be posted, and nothing has changed.
+  // Sends a tagged message that can leave at once. False: it must be posted; nothing has changed.
   bool send_tagged_now(const proto::Operation& operation);
-  // Whether it reads into registered memory alone.
+  // The connection reads only into registered memory.
   [[nodiscard]] bool needs_registered_memory() const noexcept {
     return link_ != nullptr && link_->needs_registered_memory();
   }
   // The outcome goes to the end, now or later.
   void post_tagged(const proto::Operation& operation);
-  // Does `step` with the connection. False: there is none.
+  // Calls `step` with the connection. False: there is no connection.
   template <typename Step>
   bool with_connection(Step&& step) {
     shard()->assert_held();
@@ -102,7 +102,7 @@ class LinkSession final : public Session,
   void completed(proto::Direction direction, const proto::Operation& operation,
                  const proto::Outcome& outcome) override {
     if (end_ != nullptr) return end_->completed(operation, outcome);
-    if (is_tagged()) return;  // nobody asks any more
+    if (is_tagged()) return;  // no caller asks any more
     end_operation(direction, operation, outcome);
   }
   void used(proto::Direction /*direction*/, const proto::Operation& operation,

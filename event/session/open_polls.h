@@ -15,7 +15,7 @@ class OpenPolls {
  public:
   explicit OpenPolls(std::shared_ptr<KernelDescriptor> number) : number_(std::move(number)) {}
 
-  // Without memory for it the poll ends with ENOMEM.
+  // The poll ends with ENOMEM if there is no memory for it.
   void add(const ControlTarget& target, std::uint32_t events);
   [[nodiscard]] bool empty() const noexcept { return polls_.empty(); }
   [[nodiscard]] bool asks_for(std::uint32_t event) const noexcept;

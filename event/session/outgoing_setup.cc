@@ -143,7 +143,7 @@ Status OutgoingSetup::change_link(const proto::Agreement& agreement, Reason& lim
   return Status();
 }
 
-// Tries another way if nobody listens on this one, or if the peer has no provider for it.
+// Tries another way if there is no listener on this one, or if the peer has no provider for it.
 void OutgoingSetup::link_failed(Status why) {
   stage_ = link_->connect_stage();
   const Reason found = link_->why_not();
@@ -181,7 +181,7 @@ void OutgoingSetup::leave_way(Status why) {
   try_next_way();
 }
 
-// With a new token, so that completions of the old link are not taken for the next one's.
+// Takes a new token, so that completions of the old link are not taken for the next one's.
 void OutgoingSetup::leave_link() {
   drop_link();
   renew_token();

@@ -124,7 +124,7 @@ void PlainSession::after_step() {
   if (state() != State::kEnded) await_kernel();
 }
 
-// What the kernel has left, it tells of again.
+// The kernel reports again what is left in it.
 std::size_t PlainSession::pooled_messages_max() const noexcept {
   return kCallsMax;
 }
@@ -392,7 +392,7 @@ void PlainSession::end(int error) {
     if (token_ != 0) shard()->detach(token_);
   }
   tell_shutdowns(ECANCELED);
-  Session::after_step();  // polls hear of it
+  Session::after_step();  // notifies polls
   tell_closed(close_overdue_ ? ETIMEDOUT : 0);
 }
 

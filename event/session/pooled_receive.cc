@@ -8,12 +8,12 @@
 namespace exs {
 namespace {
 
-// Enough to have READs of several messages under way; a single socket does not empty the pool.
+// Several messages may have READs in progress, but a single socket does not empty the pool.
 constexpr std::size_t kUnderWayMax = 8;
 
 }  // namespace
 
-// What happens on the shard when a line has come to this receive.
+// Runs on the shard when this receive's turn in a line has come.
 class PooledReceive::Turn final : public Task {
  public:
   void run(Shard&) override {
@@ -49,7 +49,7 @@ bool PooledReceive::can_post(const Session& session) const {
   return session.state() == Session::State::kConnected && session.readiness().receive;
 }
 
-// Null: one of them is missing, and this is in the line for it, or out of memory.
+// Null: one of them is missing and this is in the line for it, or there is no memory.
 std::byte* PooledReceive::take_buffer_and_slot() {
   bool has_slot = false;
   std::byte* buffer = nullptr;

@@ -34,7 +34,7 @@ class PooledReceive final : public WaitLine::Waiter, public std::enable_shared_f
   [[nodiscard]] bool advance(Session& session, std::size_t most);
   // Gives back what it holds and pushes its last event.
   void end(const Session& session);
-  // One of its receives has its outcome.
+  // One of its receives has completed.
   void take(Session& session, const proto::Operation& operation, const proto::Outcome& outcome);
   // No more receives; the last event has this error.
   void stop(int error) noexcept;
@@ -61,7 +61,7 @@ class PooledReceive final : public WaitLine::Waiter, public std::enable_shared_f
   std::size_t under_way_ = 0;  // receives
   bool advancing_ = false;
   bool waits_ = false;  // in the line for a buffer or a slot
-  // Made before this joins a line, so that whoever wakes it needs no memory.
+  // Made before this joins a line, so that waking it needs no memory.
   std::unique_ptr<Turn> turn_;
   bool stopped_ = false;
   bool uses_pool_ = true;

@@ -75,7 +75,7 @@ class Route {
   [[nodiscard]] bool prefers(Role role) const noexcept;
   [[nodiscard]] bool peer_allows(Role role) const noexcept;
   [[nodiscard]] bool both_allow(Role role) const noexcept { return allows(role) && peer_allows(role); }
-  // Between a role and the number of its provider in messages.
+  // Convert between a role and the number of its provider in messages.
   [[nodiscard]] std::optional<Role> role_numbered(std::uint8_t number) const noexcept;
   [[nodiscard]] std::uint8_t number_of(Role role) const noexcept;
   void refuse(Role role, const Reason& why, bool told_by_peer);
@@ -85,14 +85,14 @@ class Route {
 
   const ProviderSet& providers_;
   const Choice choice_;
-  // Of the initiator.
+  // State of the initiator.
   std::vector<Role> ways_;  // not tried yet, best first
   std::unique_ptr<PendingUpgrade> upgrade_;
   Explanation explanation_;
   std::optional<Reason> same_host_refusal_;     // is sent to the peer
   ReasonCode device_code_ = ReasonCode::kNone;  // is sent to the peer
   bool device_tried_ = false;
-  // Of the responder.
+  // State of the responder.
   bool peer_spoke_ = false;  // the peer has sent its choice
   std::uint8_t peer_allowed_ = 0;
   ReasonCode peer_same_host_reason_ = ReasonCode::kNone;

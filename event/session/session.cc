@@ -183,7 +183,7 @@ void Session::receive_into_pool() {
   receive->end(*this);
 }
 
-// What it has under way and the peer has not begun with ends at once; the rest ends by itself.
+// Pending receives that the peer has not begun with end at once. The others end by themselves.
 void Session::stop_pooled(int error) {
   if (!pooled_) return;
   pooled_->stop(error);
@@ -214,7 +214,7 @@ void Session::set_time_limit(proto::Direction direction, std::shared_ptr<TimeLim
   watch(direction).set(std::move(limit), shared_from_this());
 }
 
-// Without a slot for its notices the limit still cancels, if it is to.
+// The limit still cancels, if wanted, even without a slot for its notices.
 void Session::inherit_limit(proto::Direction direction, const TimeLimitWish& wish) {
   if (!wish.is_set()) return;
   auto limit = TimeLimit::create(wish, direction, descriptor());
@@ -249,7 +249,7 @@ bool Session::end_late(proto::Direction direction, std::uint64_t posted_until_ns
   return false;
 }
 
-// Without memory to wait the shutdown takes place, and its event says that nobody waited for it.
+// Without memory to wait, the shutdown still takes place. Its event reports that it did not wait.
 void Session::add_shutdown(const ControlTarget& target) {
   if (!target.queue) return;
   try {

@@ -55,7 +55,7 @@ class Session : public TransferClient {
   bool do_now(proto::Direction direction, const proto::Operation& operation) {
     return shard_->try_step([&] { return start_now(direction, operation); });
   }
-  // Whether that is worth trying.
+  // do_now() may succeed.
   [[nodiscard]] bool may_do_now(proto::Direction direction) const noexcept {
     if (direction == proto::Direction::kReceive) return reads_now_.load(std::memory_order_relaxed);
     return sends_now_.load(std::memory_order_relaxed) && !sending_ended_.load(std::memory_order_relaxed);
@@ -71,7 +71,7 @@ class Session : public TransferClient {
   void forbid_sending() { sending_ended_ = true; }
   // The longest immediate message, once connected.
   [[nodiscard]] std::size_t small_bytes() const noexcept { return small_bytes_; }
-  // Whether there can be persistent operations, and operations at an offset in those of the peer.
+  // Allows persistent operations, and operations at an offset in the peer's.
   [[nodiscard]] virtual bool allows_persistent() const noexcept { return false; }
   [[nodiscard]] std::uint32_t open_count(proto::Direction direction) const {
     return (direction == proto::Direction::kSend ? open_sends_ : open_receives_).count();
@@ -84,7 +84,7 @@ class Session : public TransferClient {
   [[nodiscard]] virtual std::string_view carrier() const noexcept = 0;
   // Null: the descriptor knows its addresses, or there is no connection.
   [[nodiscard]] virtual const AddressPair* ends() const noexcept { return nullptr; }
-  // Why the carrier is what it is. Takes the drive lock.
+  // The reason for the choice of carrier. Takes the drive lock.
   [[nodiscard]] virtual Explanation explanation() { return {}; }
   // Why the connection, or its set-up, failed; empty: it has not. Takes the drive lock.
   [[nodiscard]] std::string error_text();
@@ -92,7 +92,7 @@ class Session : public TransferClient {
   [[nodiscard]] const SnapshotCounters& snapshot_counters() const { return snapshot_counters_; }
 
   // --- Thread: shard ---
-  // What error_text() tells.
+  // The text of error_text().
   [[nodiscard]] const std::string& failure_words() const {
     shard_->assert_held();
     return error_text_;
@@ -117,7 +117,7 @@ class Session : public TransferClient {
   void advance_pooled();
   // Why the session has ended.
   [[nodiscard]] int end_error() const noexcept { return end_error_; }
-  // Cancels what is open in either direction, and polls, and returns how many match.
+  // Cancels open operations of either direction, and polls. Returns the number that match.
   std::uint32_t cancel(const proto::Selection& selection);
   // Called once, just before the event of the close is pushed.
   void set_on_closed(std::function<void(Session&)> on_closed) {
@@ -125,7 +125,7 @@ class Session : public TransferClient {
     on_closed_ = std::move(on_closed);
   }
 
-  // The next three also by the thread that makes the session, while nobody else knows it.
+  // The thread that makes the session may also call the next three, before other threads know the session.
   // Applies to operations posted from now on; null: no limit.
   void set_time_limit(proto::Direction direction, std::shared_ptr<TimeLimit> limit);
   // Gives an accepted connection the limit of the listening socket.
@@ -154,7 +154,7 @@ class Session : public TransferClient {
   virtual void close(std::uint64_t linger_ns, ControlTarget target) = 0;
   // Ends the connection at once, and open operations with `why`.
   virtual void abort(Status why) = 0;
-  // Sends what is held back to share a message or a system call.
+  // Sends bytes that are held back to share a message or a system call.
   virtual void flush() = 0;
   // True: a stream's small sends leave at once, each in a message of its own.
   virtual void set_nodelay(bool /*nodelay*/) {}
@@ -189,10 +189,10 @@ class Session : public TransferClient {
   [[nodiscard]] bool pooled_wants_data() const noexcept { return pooled_ && pooled_->wants_data(); }
   [[nodiscard]] bool has_pooled() const noexcept { return pooled_ != nullptr; }
   void stop_pooled(int error);
-  // Before the step that ends the session is over.
+  // Call it before the end of the step that ends the session.
   void note_end(int error) noexcept { end_error_ = error == 0 ? ECANCELED : error; }
-  // Ends the control operations that the selection names, and returns their number. A cancelled shutdown
-  // still takes place; its event says that nobody waited for it.
+  // Cancels the control operations that the selection names. Returns their number. A cancelled shutdown still
+  // takes place; its event reports that it did not wait.
   virtual std::uint32_t cancel_control(const proto::Selection& selection);
   void cancel_polls() { polls_.cancel_all(); }
   [[nodiscard]] const OpenPolls& polls() const noexcept { return polls_; }
@@ -201,13 +201,13 @@ class Session : public TransferClient {
   // Pushes the event of an admitted operation and gives back what it held.
   void end_operation(proto::Direction direction, const proto::Operation& operation,
                      const proto::Outcome& outcome);
-  // The same of one that do_now() was called with.
+  // Likewise for an operation of do_now().
   void end_at_once(proto::Direction direction, const proto::Operation& operation,
                    const proto::Outcome& outcome);
   // Notifies the owner of a persistent operation that the peer has used it. The operation has EXS_NOTIFY.
   static void tell_use(const proto::Operation& operation, const proto::Usage& usage);
   void push_control(const ControlTarget& target, int type, int error);
-  // For error_text().
+  // Keeps the text for error_text().
   void keep_error_text(std::string text) {
     shard_->assert_held();
     error_text_ = std::move(text);
@@ -222,7 +222,7 @@ class Session : public TransferClient {
   void add_close(ControlTarget target) { close_targets_.push_back(std::move(target)); }
   void tell_closed(int error);
   void set_state(State state) { state_ = state; }
-  // Once connected.
+  // Call it once connected.
   void allow_send_now() { sends_now_ = true; }
   void allow_read_now(bool may) { reads_now_.store(may, std::memory_order_relaxed); }
   void set_small_bytes(std::size_t bytes) { small_bytes_ = bytes; }
@@ -239,7 +239,8 @@ class Session : public TransferClient {
   OpenOperations& open_operations(proto::Direction direction) {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
-  // Whether a send may wait for others to leave with: not where its poster sleeps on a descriptor before it drives again.
+  // A send may wait for others and leave with them, unless its poster sleeps on a descriptor before it drives
+  // again.
   [[nodiscard]] bool may_wait(const proto::Operation& operation) const noexcept;
   bool start_timed(proto::Direction direction, const proto::Operation& operation);
   [[nodiscard]] static bool is_told(const proto::Operation& operation, const proto::Outcome& outcome) {

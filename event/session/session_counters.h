@@ -1,4 +1,4 @@
-// What a session counts for exs_getstats.
+// The counters of a session for exs_getstats.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a socket wishes of its connection.
+// The options of a socket for its connection.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// What periods of silence prove. The end of a period is a time; a process that is starved or stopped sees it later. What it has not seen
-// by then proves nothing about the peer: an answer may wait in the kernel, or the question has not left. So a period whose end was seen
-// late does not count, and the next ones are longer by as much as it was late. A machine that is always late counts from then on.
+// The conclusions from periods of silence. A starved or stopped process sees the end of a period late. An
+// answer that it has not seen by then may wait in the kernel, or its question may not have left. So such a
+// period proves nothing about the peer and does not count. The next periods are longer by the delay. On a
+// machine that is always late, periods count from then on.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +11,12 @@
 
 namespace exs {
 
-// Pure: told the time. Thread: one at a time.
+// Pure: the caller passes the time. Thread: one at a time.
 class SilentPeriods {
  public:
   // A period is at most so many times as long as was asked for.
   static constexpr std::uint64_t kLongestPeriods = 8;
-  // What is seen within this part of the period, or this time, is seen in time.
+  // A period's end that is seen within this part of the period, or this time, is seen in time.
   static constexpr std::uint64_t kPunctualPart = 8;
   static constexpr std::uint64_t kPunctualNs =
       2 * kNsPerMs;  // an engine that stands by looks every millisecond
@@ -29,10 +30,10 @@ class SilentPeriods {
     extra_ns_ = 0;
     return due_ns_ = now_ns + period_ns_;
   }
-  // When end() is to be called.
+  // The time of the next end().
   [[nodiscard]] std::uint64_t due_ns() const noexcept { return due_ns_; }
 
-  // A period has ended, in which the peer was heard or not.
+  // A period has ended. `was_heard`: the peer sent something in it.
   Proof end(std::uint64_t now_ns, bool was_heard) noexcept {
     const std::uint64_t late_ns = now_ns - std::min(now_ns, due_ns_);
     const std::uint64_t punctual_ns = std::max(period_ns_ / kPunctualPart, kPunctualNs);
@@ -52,7 +53,7 @@ class SilentPeriods {
   std::uint64_t period_ns_ = 0;
   std::uint64_t extra_ns_ = 0;  // of this period
   std::uint64_t due_ns_ = 0;
-  int silent_ = 0;  // periods that count, since the peer was heard
+  int silent_ = 0;  // counting periods since the peer last sent something
 };
 
 }  // namespace exs

@@ -1,4 +1,5 @@
-// Whose connection it is, where no socket of the application owns it: the endpoint of messages with tags (event/message/).
+// The owner of a connection without a socket of the application: the endpoint of tagged messages
+// (event/message/).
 #pragma once
 
 #include "src/base/status.h"
@@ -9,7 +10,7 @@ namespace exs {
 // Thread: shard. Nothing here may call back into the session.
 class TaggedEnd : public proto::Inbox {
  public:
-  // Connecting side: the connection is ready. Accepting side: IncomingSetup tells.
+  // Connecting side: the connection is ready. On the accepting side, IncomingSetup reports that.
   virtual void connected() = 0;
   virtual void completed(const proto::Operation& operation, const proto::Outcome& outcome) = 0;
   // The peer sends nothing more and takes nothing more. Once.

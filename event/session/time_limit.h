@@ -58,8 +58,8 @@ class LateWatch {
   LateWatch(Shard& shard, EndLate end_late, Contain contain)
       : shard_(shard), end_late_(std::move(end_late)), contain_(std::move(contain)) {}
 
-  // Null: no limit. `owner` as for Deadline. Also by the thread that makes the session, while nobody else
-  // knows it.
+  // Null: no limit. `owner` as for Deadline. The thread that makes the session may also call it, before other
+  // threads know the session.
   void set(std::shared_ptr<TimeLimit> limit, const std::shared_ptr<void>& owner);
   [[nodiscard]] const std::shared_ptr<TimeLimit>& limit() const noexcept { return limit_; }
 

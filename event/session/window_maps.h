@@ -17,10 +17,10 @@ class WindowMaps {
  public:
   explicit WindowMaps(std::shared_ptr<KernelDescriptor> number) : number_(std::move(number)) {}
 
-  // Without memory for it the call ends with ENOMEM.
+  // The call ends with ENOMEM if there is no memory for it.
   void add(const ControlTarget& target);
   [[nodiscard]] bool are_waiting() const noexcept { return !waiting_.empty(); }
-  // The window that the peer offers to be mapped, or why there is none to map: ends all that wait.
+  // Ends all waiting calls with the window that the peer offers, or with the reason why there is none to map.
   void answer(Link& link, const Result<RemoteSlice>& window);
   void end_all(int error);
   // Ends those that the selection names with ECANCELED, and returns their number.
@@ -31,7 +31,7 @@ class WindowMaps {
 
   const std::shared_ptr<KernelDescriptor> number_;
   std::vector<ControlTarget> waiting_;
-  std::vector<std::shared_ptr<const void>> held_;  // with room for one more while anybody waits
+  std::vector<std::shared_ptr<const void>> held_;  // with room for one more while calls wait
 };
 
 }  // namespace exs

@@ -31,7 +31,7 @@ bool is_usable_stream(int number, int domain) {
   return (domain == AF_INET || domain == AF_INET6) && option_of(number, SO_PROTOCOL) == IPPROTO_TCP;
 }
 
-// Whether the connection broke before the first exs call: the events of its operations will say so.
+// True: the connection broke before the first exs call. The events of its operations report that.
 bool was_connected(int number) {
   constexpr std::uint8_t kClosed = 7;  // TCP_CLOSE, which only netinet/tcp.h has
   tcp_info info{};

@@ -1,10 +1,10 @@
 // Finds the sockets that calls name. The first exs call that names a kernel stream socket of the application
 // adopts it.
 //
-// The number of an adopted socket is the application's and may come to mean another socket, so every look-up
-// asks the kernel (0.2 us); the sockets of exs_socket do without. What is or was the library's own
-// (OwnSockets) is never adopted: a connection that is being set up, a number that waiting events hold after
-// exs_close, and in a child after fork the sockets of its parent.
+// The number of an adopted socket is the application's and may come to mean another socket. So every look-up
+// asks the kernel (0.2 us); sockets of exs_socket need no such question. The library's own sockets, present
+// or past (OwnSockets), are never adopted: a connection during its set-up, a number that waiting events hold
+// after exs_close, and in a forked child the sockets of its parent.
 #pragma once
 
 #include "src/api/library.h"
@@ -27,7 +27,7 @@ bool release_socket(Library& library, const std::shared_ptr<Socket>& socket);
 // socket.session() by calls that name a queue. EBADF; EAGAIN: no engine thread. Success also if there is
 // nothing to do.
 Status assign_home(Library& library, Socket& socket, exs_qhandle_t queue);
-// To be called by calls that name no queue: a socket without a home gets the next shard in turn.
+// For calls that name no queue: a socket without a home gets the next shard in turn.
 Status assign_any_home(Library& library, Socket& socket);
 
 }  // namespace exs

@@ -10,7 +10,7 @@
 namespace exs {
 namespace {
 
-// Of so many ports one is free, whatever is connected.
+// One of so many ports is free, whatever is connected.
 constexpr int kProposalsMax = 32;
 
 using Listenings = std::vector<OwnListening*>;
@@ -56,8 +56,9 @@ Proposal propose_port(const sockaddr_storage& address) {
   return made;
 }
 
-// The kernel knows the ports of its TCP sockets alone; a connection manager gives others to the ends that connect. So the
-// kernel proposes, and who listens by itself is asked. The kernel's choice stands when all are taken.
+// The kernel knows only the ports of its TCP sockets; a connection manager gives others to connecting ends.
+// So the kernel proposes a port, and the providers with own listeners check it. If all proposals are taken,
+// the kernel's choice stands.
 Status bind_to_free_port(int number, sockaddr_storage address, const Listenings& listenings) {
   for (int i = 0; i < kProposalsMax; ++i) {
     const Proposal proposal = propose_port(address);

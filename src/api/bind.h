@@ -7,8 +7,8 @@
 
 namespace exs {
 
-// As bind(2), and EADDRINUSE, too, where a provider that listens by itself finds the port taken and no other is allowed. A
-// port of 0 becomes one that is free to all of them.
+// Like bind(2). Also EADDRINUSE, if a provider with its own listener finds the port taken and no other
+// provider is allowed. Port 0 becomes a port that is free for all of them.
 Status bind_socket(Socket& socket, const sockaddr& address) EXS_REQUIRES(socket.mutex);
 
 }  // namespace exs

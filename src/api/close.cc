@@ -163,8 +163,8 @@ bool close_those_there(Library& library) {
 
 }  // namespace
 
-// While listening sockets are being closed, an accept that is under way may still make a connection. That
-// connection is in the table before the event of the close of its listening socket.
+// An accept in progress may still make a connection while listening sockets are being closed. That connection
+// is in the table before the close event of its listening socket.
 void close_all(Library& library) {
   while (close_those_there(library)) continue;
 }

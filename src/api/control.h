@@ -1,4 +1,4 @@
-// What the control operations (connect, accept, poll, shutdown, close, cancel) have in common.
+// The common parts of the control operations (connect, accept, poll, shutdown, close, cancel).
 #pragma once
 
 #include <functional>
@@ -39,7 +39,7 @@ Status told_by(Socket& socket, int error);
 // The queue of a synchronous call, for one event.
 class PrivateQueue {
  public:
-  // On the next shard in turn.
+  // Makes a queue on the next shard in turn.
   static Result<PrivateQueue> create(Library& library);
   explicit PrivateQueue(const std::shared_ptr<Shard>& shard)
       : queue_(std::make_shared<EventQueue>(1, shard)) {}

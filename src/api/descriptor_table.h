@@ -31,8 +31,7 @@ class DescriptorTable {
   // Returns the socket that has the number now, which may be that of another thread. EMFILE.
   Result<std::shared_ptr<Socket>> insert_if_absent(const std::shared_ptr<Socket>& socket);
   [[nodiscard]] std::shared_ptr<Socket> find(int number);
-  // To be called in a ReadSection, until whose end the socket lives. Null: use find(), as for all adopted
-  // sockets.
+  // Call it in a ReadSection; the socket lives until its end. Null: use find(), as for all adopted sockets.
   [[nodiscard]] Socket* peek(int number) const;
   // False: another thread removed the socket. `first` runs before the number is free. Not to be called in a
   // ReadSection, unless the socket is adopted.

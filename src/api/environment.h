@@ -1,4 +1,4 @@
-// What exs_init makes of the environment.
+// The environment variables that exs_init checks.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@ namespace exs {
 
 inline constexpr std::size_t kShardsMax = 64;
 
-// EINVAL: a variable of exs has a value that means nothing; which one and what it may say is told. EXS_PROVIDER is not
-// looked at: choice_of() does that.
+// EINVAL: a variable of exs has an invalid value. The refusal names it and the valid values. Does not check
+// EXS_PROVIDER; choice_of() does that.
 Status check_environment();
-// Logs once in the life of the process which variables are misspelt, unless exs-run has started the process in a job and has told
-// so itself.
+// Logs misspelt variables once in the life of the process. In a job of exs-run, which has logged them itself,
+// it does nothing.
 void tell_unknown_settings();
 // EXS_SHARDS, of a checked environment.
 std::size_t wished_shards();

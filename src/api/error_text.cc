@@ -29,7 +29,7 @@ struct General {
   const char* sentence;
 };
 
-// What is said of an error that came without a sentence, most of them from the kernel.
+// Sentences for errors without one, mostly from the kernel.
 constexpr General kGeneral[] = {
     {EACCES, "ports below 1024 need CAP_NET_BIND_SERVICE: take a higher one"},
     {EADDRINUSE, "another socket has the port: ss -ltnp names it; port 0 takes a free one"},
@@ -57,7 +57,7 @@ constexpr General kGeneral[] = {
     {ETIMEDOUT, "its time limit is over"},
 };
 
-// Of messages, where the caller knows ranks and peers, and no sockets.
+// Sentences for messages, where the caller knows ranks and peers, but no sockets.
 constexpr General kOfMessages[] = {
     {ECANCELED, "exm_cancel or exm_finalize has ended it"},
     {ECONNRESET,
@@ -86,7 +86,7 @@ bool is_fault(Status why) {
   return why.sentence() != 0 && why.sentence() % 2 == 0;
 }
 
-// Others may have faults before somebody asks.
+// Keeps the text, because other faults may follow before a caller asks for it.
 Status as_refusal(Status fault) noexcept {
   std::array<char, kSentenceBytesMax> line;
   const std::size_t length = text_of_fault(fault, line);

@@ -77,7 +77,7 @@ void unlock_process() EXS_NO_THREAD_SAFETY_ANALYSIS {
   process().mutex.unlock();
 }
 
-// From the moment the library is loaded: the first exs_init may run in one thread while another one forks.
+// Registered when the library is loaded: one thread may run the first exs_init while another one forks.
 const int at_fork = ::pthread_atfork(lock_process, unlock_process, leave_library_to_parent);
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 namespace exs {
 
-// By the kernel's socket and by every provider that the socket's choice allows and that listens by itself: its listening_points() then
-// are there. Errors as exs_listen.
+// Listens by the kernel's socket, and by every provider with its own listener that the socket's choice
+// allows. Fills the socket's listening_points(). Errors as exs_listen.
 Status start_listening(Socket& socket, int backlog) EXS_REQUIRES(socket.mutex);
 
 }  // namespace exs

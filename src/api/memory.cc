@@ -88,7 +88,7 @@ const char* cure_of(int error) noexcept {
   }
 }
 
-// Of the kernel, with `errno`. exs_alloc says ENOMEM in any case.
+// The refusal of a kernel call, with `errno`. exs_alloc returns ENOMEM in any case.
 Status refused_memory(const char* call) noexcept {
   const int error = errno;
   std::array<char, kSentenceBytesMax> room;

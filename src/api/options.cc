@@ -142,7 +142,7 @@ Status set_nodelay(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex
   return Status();
 }
 
-// With or without its terminating zero.
+// Accepts the value with or without its terminating zero.
 Status set_provider(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
   std::string_view name(static_cast<const char*>(given.value), given.length);
   name = name.substr(0, name.find('\0'));
@@ -156,7 +156,7 @@ Status get_provider(Socket& socket, const Room& room) EXS_REQUIRES(socket.mutex)
   return room.put_text(is_connected(socket) ? socket.session()->carrier() : socket.options().provider);
 }
 
-// Without a session there are no findings.
+// There are no findings without a session.
 Status get_reasons(Socket& socket, const Room& room) EXS_REQUIRES(socket.mutex) {
   Session* const session = socket.session();
   return put_reasons(session == nullptr ? Explanation() : session->explanation(), room.value, room.length);

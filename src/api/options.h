@@ -1,4 +1,4 @@
-// What exs_fcntl and the socket options have in common: until when an option can be set.
+// The common rules of exs_fcntl and the socket options: until when an option can be set.
 #pragma once
 
 #include "src/api/socket.h"

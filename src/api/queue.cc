@@ -23,7 +23,7 @@ Status no_time(const timeval& time) {
                 time.tv_sec, time.tv_usec);
 }
 
-// Of a null pointer, or a time.
+// Converts a timeout, which may be null.
 WaitLimit limit_of(const timeval* timeout) {
   if (timeout == nullptr) return WaitLimit::until(kNoDeadline);
   const auto seconds = static_cast<std::uint64_t>(timeout->tv_sec);

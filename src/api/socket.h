@@ -36,7 +36,7 @@ struct SocketOptions {
   [[nodiscard]] SessionOptions session(int default_timeout_ms) const;
 };
 
-// Whether the library adopted the socket, and what it was then.
+// Whether the library adopted the socket, and its state at that time.
 enum class Adopted : std::uint8_t { kNo, kConnected, kListening, kUnconnected };
 
 // Thread: any.

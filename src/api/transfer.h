@@ -1,5 +1,4 @@
-// What all transfers have in common, from the arguments of a call to the shard. Everything that can be checked is
-// checked before anything changes.
+// The common path of all transfers, from the arguments of a call to the shard. All checks precede any change.
 #pragma once
 
 #include "event/queue/attachment.h"
@@ -16,7 +15,7 @@ struct TransferRequest {
   exs_ahandle_t handle = nullptr;
 };
 
-// One piece of memory, as the caller names it.
+// One piece of memory in the caller's terms.
 struct Piece {
   std::byte* address = nullptr;
   std::size_t length_bytes = 0;
@@ -37,8 +36,8 @@ struct TransferTarget {
   std::shared_ptr<Socket> held_socket;
   std::shared_ptr<EventQueue> held_queue;
 };
-// EBADF; ENOTCONN; EOPNOTSUPP. peek_target() must be called in a ReadSection, holds nothing if it can do without, and gives
-// its target where it is used: an aggregate that is copied as soon as it is made stalls the processor.
+// EBADF; ENOTCONN; EOPNOTSUPP. Call peek_target() in a ReadSection. It holds nothing if possible. It fills
+// the target in place: copying a fresh aggregate would stall the processor.
 Status peek_target(Library& library, const TransferRequest& request, TransferTarget& target);
 Result<TransferTarget> find_target(Library& library, const TransferRequest& request);
 Result<TransferTarget> find_session(Library& library, int socket);  // without a queue
@@ -67,8 +66,8 @@ class OperationReservation {
 // The operation as the flags and the target determine it.
 proto::Operation operation_of(const TransferRequest& request, const TransferTarget& target);
 
-// Whether the peer may read the memory of the send. False for a message that travels inside its
-// advertisement, and for a write. `memory` of the operation has the whole length.
+// The peer may read the memory of the send. False for a message inside its advertisement, and for a write.
+// `memory` of the operation has the whole length.
 inline bool is_exposed(const Session& session, const proto::Operation& operation) {
   // The peer does not read a message that travels inside its advertisement. A message at an offset is written if the place is
   // known when it leaves, else advertised.

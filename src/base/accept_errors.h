@@ -1,4 +1,4 @@
-// What the errors of accept4 mean for a listener.
+// The meaning of accept4's errors for a listener.
 #pragma once
 
 #include <cerrno>
@@ -6,10 +6,10 @@
 
 namespace exs {
 
-// After one of the listener's own, such as a want of descriptors or memory: try again then.
+// The delay before a retry after an error of the listener itself, such as a lack of descriptors or memory.
 inline constexpr std::uint64_t kAcceptRetryNs = 100'000'000;
 
-// It concerns one peer only: the next one may be accepted.
+// The error concerns one peer only: the next one may be accepted.
 inline bool is_peers_error(int error) noexcept {
   return error == ECONNABORTED || error == EINTR || error == EPROTO || error == ENETDOWN ||
          error == ENOPROTOOPT || error == EHOSTDOWN || error == ENONET || error == EHOSTUNREACH ||

@@ -1,5 +1,5 @@
-// How to wait for another thread that is about to act and sends no signal: first spin, then yield the
-// processor, then sleep, because that thread may be preempted and have a lower priority.
+// Waits for another thread that is about to act and sends no signal. It spins first, then yields the
+// processor, then sleeps, because that thread may be preempted and have a lower priority.
 #pragma once
 
 #include <sched.h>

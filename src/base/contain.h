@@ -1,4 +1,4 @@
-// Where a lack of memory ends.
+// Contains a lack of memory.
 #pragma once
 
 #include <new>

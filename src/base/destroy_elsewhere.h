@@ -1,4 +1,4 @@
-// For what may take long to destroy.
+// Destroys objects whose destruction may take long.
 #pragma once
 
 #include <pthread.h>
@@ -10,7 +10,8 @@
 
 namespace exs {
 
-// Destroys it on a thread of its own, which nobody waits for and which takes no signals; here and now if no thread can be had.
+// Destroys it on a separate thread, which takes no signals and for which no thread waits. If there is no
+// thread, it destroys the object here.
 template <typename Owner>
 void destroy_elsewhere(Owner owner) noexcept {
   sigset_t all;

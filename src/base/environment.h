@@ -1,4 +1,4 @@
-// Environment variables. exs_init refuses a value that means nothing (src/api/environment.h), so whoever reads one later
+// Environment variables. exs_init refuses a value without meaning (src/api/environment.h), so later readers
 // may take such a value for the default.
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace exs {
 
 inline constexpr std::string_view kSwitchWords = "1, yes, on or true, or 0, no, off or false";
-// "1" and "yes" and the like. Nothing: the word is none of kSwitchWords.
+// Parses "1", "yes" and the like. nullopt: the word is not in kSwitchWords.
 std::optional<bool> switch_named(std::string_view word) noexcept;
 // What getenv() returns: a variable that is empty counts as unset.
 inline const char* unless_empty(const char* value) noexcept {

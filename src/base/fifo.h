@@ -37,7 +37,7 @@ class Fifo {
     return slot;
   }
 
-  // So many entries at once will need no memory.
+  // Reserves memory for so many entries at once.
   void reserve(std::size_t count) {
     while (capacity_ < count) grow();
   }

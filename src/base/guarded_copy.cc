@@ -14,9 +14,10 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-// One function without a frame, so a fault in it goes on at its end, and nothing has to be put back. Up to 128 bytes are loaded
-// before any is stored. More take wide registers, or the processor's own copy, where it has them: who watches sets
-// exs_guarded_copy_wide and exs_guarded_copy_moves. A fault leaves the upper halves of wide registers in use, which costs time alone.
+// A function without a frame, so that a fault in it can continue at its end with nothing to restore. Up to
+// 128 bytes are loaded before any is stored. Longer copies use wide registers, or the processor's own copy,
+// where available: begin_watching() sets exs_guarded_copy_wide and exs_guarded_copy_moves. A fault leaves the
+// upper halves of wide registers in use, which costs only time.
 asm(R"(
 	.text
 	.p2align 6
@@ -192,7 +193,7 @@ std::uint64_t shortest_wide() noexcept {
   return __builtin_cpu_supports("avx2") ? kShortest : UINT64_MAX;
 }
 
-// Of a copy: it ends here. A signal that somebody sent is none of ours.
+// Ends a copy in which the fault happened. A signal that a process sent belongs to no copy.
 bool end_copy(const siginfo_t& info, ucontext_t& context) noexcept {
   auto& at = context.uc_mcontext.gregs[REG_RIP];
   const auto begin = reinterpret_cast<greg_t>(&exs_guarded_copy);
@@ -202,7 +203,7 @@ bool end_copy(const siginfo_t& info, ucontext_t& context) noexcept {
   return true;
 }
 
-// As if we were not there: the instruction is tried again, or the signal sent again.
+// Restores the default action. The instruction then faults again; a sent signal is sent again.
 void leave_to_kernel(int signal, const siginfo_t& info) noexcept {
   struct sigaction none {};
   none.sa_handler = SIG_DFL;
@@ -227,8 +228,9 @@ bool is_ours(const struct sigaction& action) noexcept {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_fault;
 }
 
-// Mask and flags stay those of who had the signal, who is called as he asked for. Who took it from us may hand on to us what is not
-// his: we do not stand before him as well, where the two would call each other for ever.
+// Keeps mask and flags of the previous owner's handler, which runs as its owner asked. A handler that
+// replaced ours may pass signals on to us. Ours is then not installed again, because the two would call each
+// other for ever.
 void put_ours(int signal, Watched& of) noexcept {
   struct sigaction now {};
   if (::sigaction(signal, nullptr, &now) != 0 || is_ours(now)) return;
@@ -244,14 +246,15 @@ void put_ours(int signal, Watched& of) noexcept {
   ::sigaction(signal, &now, nullptr);
 }
 
-// What a program has put in place of ours since stays.
+// A handler that replaced ours stays.
 void put_back(int signal, Watched& of) noexcept {
   struct sigaction now {};
   of.is_covered = ::sigaction(signal, nullptr, &now) != 0 || !is_ours(now);
   if (!of.is_covered) ::sigaction(signal, &of.before, nullptr);
 }
 
-// A Java virtual machine uses these signals itself, and warns of whoever takes them. Its buffers live as long as their operations.
+// A Java virtual machine uses these signals itself and warns of other handlers. Its buffers live as long as
+// their operations.
 bool is_in_java() noexcept {
   return ::dlsym(RTLD_DEFAULT, "JNI_CreateJavaVM") != nullptr;
 }

@@ -1,6 +1,7 @@
-// Copies of memory that the program has given to an operation, and that it may have unmapped or protected since. A fault in such a
-// copy ends the copy, not the program: the handlers of SIGSEGV and SIGBUS find the fault by the address of its instruction, which is one
-// of the copy's own. So a copy that goes well costs nothing more, and every other fault goes to who had the signal before.
+// Copies of memory that the program has given to an operation and may have unmapped or protected since. A
+// fault in such a copy ends the copy, not the program. The handlers of SIGSEGV and SIGBUS recognise the fault
+// by the address of its instruction, which lies in the copy. So a successful copy costs nothing more, and
+// every other fault goes to the previous handler.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,8 @@ extern "C" [[gnu::visibility("hidden")]] int exs_guarded_copy(void* to, const vo
                                                               std::size_t bytes) noexcept;
 #endif
 
-// A copy in assembler shows the sanitizers nothing, so it is shown to them: where memory is poisoned, by a copy that tells.
+// The sanitizers do not see a copy in assembler, so it is shown to them. Poisoned memory is shown by a copy
+// that they report.
 #if defined(__SANITIZE_ADDRESS__)
 extern "C" void* __asan_region_is_poisoned(void* start,
                                            std::size_t bytes);  // NOLINT(bugprone-reserved-identifier)
@@ -34,8 +36,8 @@ inline void show_copy(void* to, const void* from, std::size_t bytes) noexcept {
 inline void show_copy(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) noexcept {}
 #endif
 
-// False: some of either memory is not there; what was copied before is not said. Where nobody watches, or on another kind of
-// processor, a fault ends the program. Thread: any.
+// False: some of either memory is not there, and an unknown part has been copied. Without a FaultWatch, or on
+// another processor, a fault ends the program. Thread: any.
 [[nodiscard]] inline bool guarded_copy(void* to, const void* from, std::size_t bytes) noexcept {
 #if defined(__x86_64__)
   show_copy(to, from, bytes);
@@ -54,7 +56,7 @@ inline void take_faults() noexcept {
   if (!takes_faults) begin_to_take_faults();
 }
 
-// Memory of an operation is not there. Who contains a lack of memory contains it, too.
+// Memory of an operation is not there. Code that contains a lack of memory contains this, too.
 class MemoryGone final : public std::bad_alloc {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "memory of an operation is not there"; }
@@ -64,7 +66,7 @@ inline void copy_of_program(void* to, const void* from, std::size_t bytes) {
   if (!guarded_copy(to, from, bytes)) throw MemoryGone();
 }
 
-// While one exists, faults of guarded copies are watched for. Thread: any.
+// While one exists, faults in guarded copies are handled. Thread: any.
 class FaultWatch {
  public:
   FaultWatch() noexcept;

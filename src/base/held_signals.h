@@ -13,9 +13,9 @@
 
 namespace exs {
 
-// Holds signals back while a wait spins. Only the sleeping system calls let them in, and tell of them: so a
-// signal ends the wait at whatever moment it comes, not only while the thread sleeps. Inside another one of the same
-// thread it lets in what the application lets in. Thread: the one that made it.
+// Holds signals back while a wait spins. Only the sleeping system calls let them in and report them. So a
+// signal ends the wait at any moment, not only while the thread sleeps. A nested object of the same thread
+// lets in what the application lets in. Thread: the one that made it.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -35,7 +35,7 @@ class HeldSignals {
 
   // The application's.
   [[nodiscard]] const sigset_t& mask() const { return outer_ == nullptr ? before_ : outer_->before_; }
-  // That of the outermost one of this thread. Null: there is none.
+  // The mask saved by this thread's outermost object. Null: there is none.
   [[nodiscard]] static const sigset_t* outermost_mask() {
     return outermost_ == nullptr ? nullptr : &outermost_->before_;
   }

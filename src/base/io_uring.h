@@ -1,4 +1,4 @@
-// Whether the library may use io_uring, as far as its user decides that.
+// The user's decision whether the library may use io_uring.
 #pragma once
 
 #include <cstdlib>

@@ -21,7 +21,7 @@
 #include <cerrno>
 #include <csignal>
 
-// Who builds another kernel out of this file says what becomes of a call.
+// Builds of another kernel from this file define the call here.
 #ifndef EXS_KERNEL_CALL
 #define EXS_KERNEL_CALL(name, ...) ::name(__VA_ARGS__)
 #endif

@@ -66,9 +66,9 @@ int ftruncate(int descriptor, off_t length) noexcept;
 int epoll_create1(int flags) noexcept;
 int epoll_ctl(int set, int command, int descriptor, epoll_event* event) noexcept;
 int epoll_wait(int set, epoll_event* events, int count_max, int timeout_ms) noexcept;
-// Without time to wait it is a look, which a caught signal does not end.
+// Without time to wait it only looks, and a caught signal does not end it.
 int poll(pollfd* watched, unsigned long count, int timeout_ms) noexcept;
-// As ppoll(2) of the kernel, not of the C library: `left` becomes what is left of the time. Null: no limit.
+// Like the kernel's ppoll(2), not the C library's: `left` becomes the remaining time. Null: no limit.
 int ppoll(pollfd* watched, unsigned long count, timespec* left, const sigset_t* signals) noexcept;
 int timerfd_create(int clock, int flags) noexcept;
 int timerfd_settime(int timer, int flags, const itimerspec* when, itimerspec* before) noexcept;

@@ -6,9 +6,9 @@
 
 namespace exs {
 
-// As a static in a function, but without the lock that others wait for while it is made: in a child of fork that lock would
-// be held for ever, if another thread was making the object. Threads that come at the same moment each make one, and the
-// first one stays. Has static storage. Thread: any.
+// Like a static in a function, but without a lock during its construction. If another thread constructed the
+// object during a fork, the child would keep that lock for ever. Threads that come at the same moment each
+// make an object, and the first one stays. Has static storage. Thread: any.
 template <typename T>
 class Lazy {
  public:
@@ -28,7 +28,7 @@ class Lazy {
   }
   // Null: not made yet.
   [[nodiscard]] T* made() const noexcept { return made_.load(std::memory_order_acquire); }
-  // The one of before stays where it is, for whoever knows it.
+  // The previous object stays for its users.
   void replace(std::unique_ptr<T> other) noexcept { made_.store(other.release(), std::memory_order_release); }
 
  private:

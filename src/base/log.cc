@@ -136,7 +136,7 @@ struct Log {
   }
 };
 
-constinit std::mutex g_mutex;  // of the log, also while there is none yet
+constinit std::mutex g_mutex;  // of the log, also before the log exists
 constinit Lazy<Log> g_log;     // made by the first line
 
 using Line = std::array<char, kLineBytesMax>;
@@ -170,7 +170,7 @@ void write_line(LogLevel level, fmt::string_view format, fmt::format_args argume
   const std::lock_guard guard(g_mutex);
   log.write(level, format, line);
 } catch (...) {
-  // A line that cannot be written is lost; what it tells of goes on.
+  // A line that cannot be written is lost; its subject goes on.
 }
 
 Status write_fault(LogLevel level, int error, fmt::string_view format, fmt::format_args arguments) noexcept

@@ -1,7 +1,7 @@
-// One log line where an error is decided, to standard error or to who asked for it with exs_setlog().
-// EXS_LOG=off|error|warn|info|debug chooses the level (default warn). No line waits: what standard error does not take at
-// once is lost, and counted. Of warnings and errors with one cause, which is the format, LogLimit lets some through.
-// Thread: any.
+// Writes one log line where an error is decided, to standard error or to a callback of exs_setlog().
+// EXS_LOG=off|error|warn|info|debug chooses the level (default warn). No line waits: bytes that standard
+// error does not take at once are lost, and counted. LogLimit lets only some warnings and errors with one
+// cause through; the cause is the format. Thread: any.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ void write_line(LogLevel level, fmt::string_view format, fmt::format_args argume
 // The line is kept in any case, for text_of_fault().
 Status write_fault(LogLevel level, int error, fmt::string_view format, fmt::format_args arguments) noexcept;
 
-// Lines of this level are written at present: for whoever would make up words only to throw them away.
+// Lines of this level are written at present. Callers can avoid making texts in vain.
 bool is_logged(LogLevel level) noexcept;
 
 template <typename... Arguments>
@@ -43,14 +43,14 @@ Status fault(LogLevel level, int error, fmt::format_string<Arguments...> format,
 std::size_t text_of_fault(Status fault, std::span<char> room) noexcept;
 
 using LogCallback = void (*)(int level, const char* line, void* context);
-// Lines of this level and worse go to the callback from now on; null: to standard error. After the return the callback
-// that was set before does not run any more.
+// Sends lines of this level and worse to the callback; null: to standard error. After the return the previous
+// callback does not run any more.
 void set_log(LogCallback callback, void* context, LogLevel level);
 
-// Tells how many lines of each cause were left out until now; each cause begins anew.
+// Reports the number of lines of each cause that were left out. Each cause begins anew.
 void tell_left_out() noexcept;
 
-// A fork of the process between the two leaves the child a log that nobody holds.
+// A fork between the two leaves the child a free log.
 void lock_log() noexcept;
 void unlock_log() noexcept;
 

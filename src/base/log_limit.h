@@ -1,5 +1,5 @@
-// Of each cause of warnings a few lines are written at a time, so that a peer who gives cause again and again does not
-// fill a disk. The others are counted.
+// Limits warnings to a few lines of each cause at a time, so that a peer cannot fill a disk by causing them
+// again and again. The others are counted.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ class LogLimit {
     std::uint64_t lines = 0;
   };
 
-  // Whether a line of this cause may be written; a cause is a text that lives for ever. `before` becomes what was left
-  // out until now, if this is the time to tell it; otherwise its lines are 0.
+  // True: a line of this cause may be written. A cause is a text that lives for ever. `before` becomes the
+  // number left out, if it is time to report that; otherwise its lines are 0.
   bool admit(std::string_view cause, std::uint64_t now_ns, LeftOut& before);
-  // All that was left out and not told. Then every cause begins anew.
+  // Returns everything that was left out and not reported. Every cause begins anew.
   std::vector<LeftOut> clear();
 
  private:

@@ -1,4 +1,4 @@
-// Whether the program still has the memory that it gave to an operation.
+// Tests whether the program still has the memory that it gave to an operation.
 #pragma once
 
 #include <sys/mman.h>

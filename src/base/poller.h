@@ -31,10 +31,10 @@ class Poller {
   void change(int descriptor, std::uint32_t events, Pollable& owner) noexcept;
   // False: it was not in the set, or has left it because its owner closed it.
   bool remove(int descriptor) noexcept;
-  // Tells once, with the token instead of an owner: the descriptor may be closed at any time, and an entry of
-  // the set lives on as long as another process holds the socket, so what it names must not die.
+  // Reports once, with the token instead of an owner. The descriptor may be closed at any time, and the set's
+  // entry lives on while another process holds the socket. So the entry must not name an object that can die.
   Status watch(int descriptor, std::uint32_t events, std::uint64_t token) noexcept;
-  // Nothing when the event has an owner.
+  // nullopt: the event has an owner.
   static std::optional<std::uint64_t> watch_token(const epoll_event& event) noexcept;
   // What is ready now; never waits.
   std::span<epoll_event> look(std::span<epoll_event> room) noexcept;

@@ -69,8 +69,8 @@ class ReadSection {
   bool is_first_ = false;
 };
 
-// After it returns, no thread uses what was made impossible to find before the call. The caller is in no
-// section.
+// After the return no thread uses objects that were made unreachable before the call. The caller must not be
+// in a section.
 void wait_for_readers();
 
 }  // namespace exs

@@ -1,5 +1,5 @@
-// Why a call is refused, in a sentence. It is kept for the thread and made into text only if exs_errtext() asks, so
-// a refusal costs a few stores, also in a program that posts until it is told EAGAIN.
+// The reason why a call is refused, as a sentence. It is kept for the thread and becomes text only if
+// exs_errtext() asks. So a refusal costs a few stores, also in a program that posts until it gets EAGAIN.
 #pragma once
 
 #include <concepts>
@@ -21,8 +21,8 @@ Status keep_refusal(int error, fmt::string_view sentence, std::span<const std::i
 template <std::convertible_to<std::int64_t>>
 using RefusalValue = std::int64_t;
 
-// `return refuse(EINVAL, "the depth {} is not within 1 and {}", depth, EXS_QDEPTH_MAX);` Says what is wrong and what to
-// do; the caller's function is named in front. `sentence` lives for ever.
+// `return refuse(EINVAL, "the depth {} is not within 1 and {}", depth, EXS_QDEPTH_MAX);` reports the fault
+// and the cure, after the name of the caller's function. `sentence` lives for ever.
 template <std::convertible_to<std::int64_t>... Values>
 Status refuse(int error, fmt::format_string<RefusalValue<Values>...> sentence, Values... values) noexcept {
   static_assert(sizeof...(values) <= kRefusalValuesMax);

@@ -18,7 +18,7 @@ constexpr std::string_view kSettings[] = {
     "EXS_SUNRPC_PORT", "EXS_SUNRPC_VARIANT", "EXS_SVC_DIRECTORY", "EXS_SVC_LISTEN", "EXS_SVC_MULTICAST",
 };
 
-// What the builds and tests of exs itself say to each other: their processes inherit it.
+// Variables of exs's own builds and tests, which their processes inherit.
 constexpr std::string_view kOfTests[] = {
     "EXS_BUILD",
     "EXS_CONFINED",
@@ -92,12 +92,12 @@ std::size_t difference(std::string_view one, std::string_view other) noexcept {
   return row[other.size()];
 }
 
-// What is cut short is near.
+// A prefix counts as equal.
 std::size_t distance(std::string_view name, std::string_view setting) noexcept {
   return setting.starts_with(name) ? 0 : difference(name, setting);
 }
 
-// For a terminal.
+// Makes the name printable for a terminal.
 std::string shown(std::string_view name) {
   std::string text(name.substr(0, kShownBytesMax));
   for (char& letter : text) {

@@ -8,8 +8,8 @@ namespace exs {
 
 // The setting whose name differs least, "EXS_PROVIDER" for "EXS_PROVIDR".
 std::string_view nearest_setting(std::string_view name) noexcept;
-// Of all variables that begin with EXS_ and that nothing of exs reads: which they are, and what the nearest one is called. Empty:
-// there is none. `environment` as environ(7).
+// Lists all variables that begin with EXS_ and that no part of exs reads, each with the nearest known name.
+// Empty: there are none. `environment` as environ(7).
 std::string words_about_unknown_settings(const char* const* environment);
 
 }  // namespace exs

@@ -53,7 +53,7 @@ inline sockaddr_storage v4_address(in_addr host, std::uint16_t port) noexcept {
   return copy_of(reinterpret_cast<const sockaddr&>(address));
 }
 
-// One of either family, in no more room than it needs.
+// An address of either family, in minimal room.
 struct InternetAddress {
   sockaddr_in6 longest{};
 };
@@ -96,12 +96,12 @@ inline bool is_loopback(const sockaddr& address) noexcept {
   return IN6_IS_ADDR_LOOPBACK(&v6_host(address)) != 0;
 }
 
-// Whether it is one of this host's own. Asks the kernel's routes, a few system calls; sends nothing.
+// The address belongs to this host. Asks the kernel's routes, a few system calls; sends nothing.
 [[nodiscard]] bool is_own_address(const sockaddr& address) noexcept;
 
 // "10.0.0.2:9000" or "[::1]:9000"; "" for other families, and without memory for it.
 [[nodiscard]] std::string text_of(const sockaddr_storage& address) noexcept;
-// The same of the peer of a connected descriptor; "unknown peer" when the kernel does not know either.
+// Likewise for the peer of a connected descriptor; "unknown peer" if the kernel does not know it either.
 [[nodiscard]] std::string name_of_peer(int descriptor) noexcept;
 
 }  // namespace exs

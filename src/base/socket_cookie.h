@@ -19,8 +19,8 @@ inline std::optional<std::uint64_t> socket_cookie(int number) {
   return cookie;
 }
 
-// As shutdown(2), but leaves alone what took the number of the socket with that cookie, which a program has
-// closed. 0: the cookie is not known.
+// Like shutdown(2), but only if the number still belongs to the socket with that cookie; a program may have
+// closed it. 0: the cookie is unknown.
 inline void shut_down(int number, std::uint64_t cookie, int how) {
   if (cookie == 0 || socket_cookie(number).value_or(cookie) == cookie) kernel::shutdown(number, how);
 }

@@ -19,7 +19,7 @@ class [[nodiscard]] Status {
 
   [[nodiscard]] bool ok() const noexcept { return error() == 0; }
   [[nodiscard]] int error() const noexcept { return static_cast<int>(word_); }
-  // The number of the sentence: odd of refuse(), even of fault(). 0: there is none.
+  // The number of the sentence: odd for refuse(), even for fault(). 0: there is none.
   [[nodiscard]] std::uint32_t sentence() const noexcept {
     return static_cast<std::uint32_t>(word_ >> kErrorBits);
   }
@@ -29,7 +29,7 @@ class [[nodiscard]] Status {
  private:
   static constexpr int kErrorBits = 32;
 
-  // One word, because a processor that loads two halves of which each was just stored waits for both stores.
+  // One word: a load of two halves that were just stored would wait for both stores.
   std::uint64_t word_ = 0;
 };
 
@@ -44,7 +44,7 @@ inline tl::unexpected<Status> failure(Status status) {
   return tl::unexpected<Status>(status);
 }
 
-// Of a call to the kernel that returned 0, or -1 and errno.
+// Converts the result of a kernel call that returned 0, or -1 and errno.
 inline Status kernel_status(int result) noexcept {
   return result == 0 ? Status() : Status(errno);
 }

@@ -1,6 +1,7 @@
-// How a process learns of its job: who it is, how many there are, and where the others are. Ways to learn it differ by
-// what started the job; what they have in common is a Boot: exs-run (launcher_boot.h), or what speaks PMIx, as mpirun of Open MPI
-// does (pmix_boot.h). Where nothing did, a list tells, and there is no Boot (exm_config_t).
+// Provides a process with its job: its rank, the size, and the addresses of the others. The source depends on
+// what started the job: exs-run (launcher_boot.h), or a PMIx server, such as mpirun of Open MPI
+// (pmix_boot.h). Boot is their common interface. Without either, a list gives the addresses, and there is no
+// Boot (exm_config_t).
 #pragma once
 
 #include <array>
@@ -13,7 +14,7 @@
 
 namespace exs::boot {
 
-// The same in all processes of a job, and a secret of theirs: it never stands in an argument or in the environment.
+// The same in all processes of a job, and secret: it never appears in an argument or in the environment.
 using JobKey = std::array<std::uint8_t, 16>;
 
 struct Place {
@@ -24,7 +25,7 @@ struct Place {
 };
 
 inline constexpr std::size_t kCardBytesMax = 4096;
-// What a Boot carries: without a line's end, and not too long.
+// A text that a Boot can carry: without a line's end, and not too long.
 bool is_card(const std::string& text) noexcept;
 
 // A Boot that is destroyed without leave() is a process that has died, to the others.
@@ -45,8 +46,8 @@ class Boot {
   // says what means nothing. ECONNRESET: that has gone.
   virtual Result<std::vector<std::string>> exchange(const std::string& card) = 0;
 
-  // Readable when deaths() has something new; those that came during exchange() the next deaths() has in any case. -1:
-  // nobody will tell, or not any more, which deaths() finds: whoever watches the descriptor stops then.
+  // Readable when deaths() has news. The next deaths() also has deaths during exchange(), in any case. -1:
+  // there are no reports, or no more, as deaths() has found; a watch of the descriptor must stop then.
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   // The ranks that have ended without leave() since the last call. Never waits.
   virtual std::vector<int> deaths() = 0;
@@ -63,10 +64,10 @@ class Boot {
   const Place place_;
 };
 
-// Of what started this process; null: nothing that we know, so it is a job of one. A second call finds none. Takes what exs-run has
-// set out of the environment, so that a program started by this one is in no job; what PMIx needs stays, for MPI may
-// need it, too. Nobody else may use the environment meanwhile. EPROTO: the environment is damaged, or another version's.
-// ECONNRESET: what started the job has gone.
+// Finds what started this process; null: nothing known, so it is a job of one. A second call finds nothing.
+// It removes exs-run's variables from the environment, so that a program started by this one is in no job.
+// PMIx's variables stay, because MPI may need them, too. No other thread may use the environment meanwhile.
+// EPROTO: the environment is damaged, or from another version. ECONNRESET: what started the job has gone.
 Result<std::unique_ptr<Boot>> find_boot();
 
 // exs-run has started this process in a job that it has not joined yet.

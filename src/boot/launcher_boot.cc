@@ -75,7 +75,7 @@ std::vector<int> LauncherBoot::deaths() {
     const Result<std::string> line = lines_.receive_now();
     if (line && take_death(*line)) continue;
     if (!line && line.error() == Status(EAGAIN)) break;
-    // Nothing that comes behind it can be told apart from damage.
+    // Lines behind it cannot be distinguished from damage.
     if (line || line.error() == Status(EPROTO))
       static_cast<void>(fault(LogLevel::kWarn, EPROTO, "rank {}: exs-run says what means nothing", rank()));
     is_told_ = false;
@@ -83,7 +83,7 @@ std::vector<int> LauncherBoot::deaths() {
   return std::exchange(deaths_, {});
 }
 
-// If exs-run has gone there is nobody to tell.
+// Without exs-run there is no recipient.
 void LauncherBoot::leave() noexcept {
   has_left_ = true;
   static_cast<void>(lines_.send("leave\n"));

@@ -48,12 +48,12 @@ class LauncherBoot : public Boot {
  private:
   class Cards;
 
-  // Whether it was such a line.
+  // Returns whether it was such a line.
   bool take_death(std::string_view line);
   [[nodiscard]] int rank_of(std::string_view word) const noexcept;
 
   Lines lines_;
-  std::vector<int> deaths_;  // the caller has not been told yet
+  std::vector<int> deaths_;  // not reported to the caller yet
   bool has_left_ = false;
   bool is_told_ = true;  // exs-run is there, and says what means something
 };

@@ -22,7 +22,7 @@ class Lines {
   Status send(std::string_view lines) const noexcept;
   // The next line, without its end. ECONNRESET: the other end has gone, perhaps in the middle of one. EPROTO: it is too long.
   Result<std::string> receive();
-  // The same of what is there. EAGAIN: there is no whole one.
+  // Likewise for the bytes that are there. EAGAIN: they are not a whole line.
   Result<std::string> receive_now();
 
   [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }

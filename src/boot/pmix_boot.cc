@@ -36,7 +36,7 @@ pmix_info_t yes(const char* key) noexcept {
   return info;
 }
 
-// What processes put for each other to get, by rank; each round has a name of its own.
+// Publishes texts and gets those of the others, by rank. Each round has its own name.
 class Pmix {
  public:
   Pmix(const PmixLibrary& library, const pmix_proc_t& self) : library_(library), self_(self) {}
@@ -44,7 +44,7 @@ class Pmix {
   [[nodiscard]] const PmixLibrary& library() const noexcept { return library_; }
   [[nodiscard]] const pmix_proc_t& self() const noexcept { return self_; }
 
-  // Of the job, which the server knows. 0: it does not.
+  // A number of the job, from the server. 0: the server does not know it.
   [[nodiscard]] std::uint32_t number(const char* key) const {
     pmix_proc_t all = self_;
     all.rank = PMIX_RANK_WILDCARD;
@@ -65,7 +65,7 @@ class Pmix {
     if (status == PMIX_SUCCESS) status = library_.commit();
     return status == PMIX_SUCCESS ? fence() : failed(status);
   }
-  // What that rank has published in this round.
+  // Gets the text that the rank has published in this round.
   [[nodiscard]] Result<std::string> get(int rank) const {
     pmix_proc_t other = self_;
     other.rank = static_cast<pmix_rank_t>(rank);
@@ -107,7 +107,8 @@ class PmixBoot final : public Boot {
   PmixBoot(const Place& place, std::unique_ptr<Pmix> pmix)
       : Boot(place), pmix_(std::move(pmix)), deaths_(PmixDeaths::of_process()) {}
 
-  // PMIx has no word for a process that gives its boot up and goes on: the others find that it listens no more.
+  // PMIx has no message for a process that gives its boot up and goes on. The others find that it listens no
+  // more.
   ~PmixBoot() override { leave(); }
 
   Result<std::vector<std::string>> exchange(const std::string& card) override {

@@ -15,14 +15,14 @@ namespace {
 
 constinit Lazy<PmixDeaths> deaths_of_process;
 
-// By whichever of these a server tells that a process has ended out of turn. Open MPI 4.1 tells by none: it ends the job, or with
-// --enable-recovery leaves it to the connections.
+// The events by which servers report an unexpected end of a process. Open MPI 4.1 reports none: it ends the
+// job or, with --enable-recovery, leaves it to the connections.
 constexpr std::array<pmix_status_t, 5> kEvents = {
     PMIX_ERR_PROC_ABORTED,       PMIX_ERR_PROC_ABORTED_BY_SIG, PMIX_ERR_PROC_TERM_WO_SYNC,
     PMIX_ERR_PROC_KILLED_BY_CMD, PMIX_ERR_EXIT_NONZERO_TERM,
 };
 
-// The server may tell in the name of whoever noticed.
+// The server may report in the name of the process that noticed it.
 const pmix_proc_t* who_ended(const pmix_proc_t* source, const pmix_info_t info[], std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) && info[i].value.type == PMIX_PROC)

@@ -1,4 +1,4 @@
-// The deaths that PMIx tells, in a thread of its own, until the boot asks for them.
+// The deaths that PMIx reports, by a thread of its own, until the boot asks for them.
 #pragma once
 
 #include <pmix.h>
@@ -15,10 +15,10 @@ namespace exs::boot {
 
 class PmixDeaths {
  public:
-  // One of a process, which stays: PMIx may call for a while after it was told not to.
+  // The process's only one. It is never destroyed: PMIx may call it for a while after its deregistration.
   static PmixDeaths& of_process();
 
-  // False: nobody will tell.
+  // False: there will be no reports.
   bool start(const PmixLibrary& library, const pmix_proc_t& self);
   void stop(const PmixLibrary& library);
 

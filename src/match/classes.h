@@ -1,5 +1,5 @@
-// The classes of receives that have been posted: who takes any source, and which bits are ignored. Within one class a look-up is by
-// a key, so it takes the same time however many there are.
+// The classes of posted receives, by any-source and by ignored bits. Within one class a look-up uses a key,
+// so it takes the same time for any number of entries.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace exs::match {
 // MPI and Java need four; users of libfabric add few. Receives of further ones are looked through.
 inline constexpr std::size_t kClassesMax = 8;
 
-// So few entries are looked through, which is faster than any table.
+// A search through so few entries is faster than any table.
 inline constexpr std::size_t kLookedThrough = 16;
 
 struct Class {
@@ -39,7 +39,7 @@ class Classes {
  public:
   explicit Classes(std::uint64_t seed) noexcept : seed_(seed) {}
 
-  // kNone: there is none of these.
+  // kNone: there is no such entry.
   [[nodiscard]] std::uint32_t find(const Criteria& criteria) const noexcept;
   // kNone: nor a place for one more.
   std::uint32_t find_or_add(const Criteria& criteria) noexcept;

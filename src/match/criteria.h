@@ -1,4 +1,4 @@
-// What a message is known by, and which messages a receive takes.
+// The properties of a message, and the messages that a receive takes.
 #pragma once
 
 #include <cstdint>

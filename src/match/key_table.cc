@@ -54,7 +54,7 @@ void KeyTable::remove_at(std::size_t place, Links& links, std::uint32_t entry) n
   free(place);
 }
 
-// Those behind it move up, as far as each may.
+// Later entries of the run move up, each as far as it may.
 void KeyTable::free(std::size_t place) noexcept {
   const std::size_t mask = places_.size() - 1;
   for (std::size_t next = (place + 1) & mask; !places_[next].entries.empty(); next = (next + 1) & mask) {

@@ -23,16 +23,16 @@ class KeyTable {
 
   // Room for so many keys more. Throws std::bad_alloc, and nothing has changed.
   void reserve(std::size_t more);
-  // Where the entries of the key are, if there are any: until the next change.
+  // The place of the key's entries, if there are any. Valid until the next change.
   [[nodiscard]] std::size_t find(const Key& key) const noexcept;
-  // Of an empty table, too. kNone: there are no entries of the key.
+  // Works for an empty table, too. kNone: the key has no entries.
   [[nodiscard]] std::uint32_t first(const Key& key) const noexcept {
     return keys_ == 0 ? kNone : first_at(find(key));
   }
   [[nodiscard]] std::uint32_t first_at(std::size_t place) const noexcept {
     return places_[place].entries.first;
   }
-  // After reserve().
+  // Call reserve() first.
   void append(const Key& key, Links& links, std::uint32_t entry) noexcept;
   void remove(const Key& key, Links& links, std::uint32_t entry) noexcept {
     remove_at(find(key), links, entry);

@@ -22,7 +22,7 @@ std::uint32_t WaitingMessages::add(const Envelope& envelope, void* user) {
   return number;
 }
 
-// Without memory for all of them none is used.
+// Without memory for all tables none is used.
 void WaitingMessages::use_tables() {
   for (std::size_t i = 0; i < classes_.count(); ++i) {
     classes_[i].table.clear();

@@ -21,9 +21,9 @@ class WaitingMessages {
 
   // Its number, until it is taken or removed. Throws std::bad_alloc, and nothing has changed.
   std::uint32_t add(const Envelope& envelope, void* user);
-  // The number of the oldest that fits. kNone: there is none. Throws std::bad_alloc, and nothing has changed.
+  // Returns the number of the oldest match. kNone: no match. Throws std::bad_alloc without any change.
   std::uint32_t find(const Criteria& criteria);
-  // Its user; it waits no longer.
+  // Removes it and returns its user.
   void* remove(std::uint32_t number) noexcept;
   [[nodiscard]] const Envelope& envelope(std::uint32_t number) const noexcept {
     return entries_[number].envelope;

@@ -26,7 +26,7 @@ std::uint32_t WaitingReceives::add(const Criteria& criteria, void* user) {
   return number;
 }
 
-// Without memory for all they are empty again.
+// Throws std::bad_alloc; the tables are then still empty.
 void WaitingReceives::fill_tables() {
   for (std::uint32_t one = order_.first; one != kNone; one = order_links_[one].next)
     make_room(entries_[one].criteria);
@@ -35,7 +35,7 @@ void WaitingReceives::fill_tables() {
   has_tables_ = true;
 }
 
-// For a receive of its class, whose number is returned. kNone: it has no table.
+// Returns the number of the receive's class, with room for it. kNone: the class has no table.
 std::uint32_t WaitingReceives::make_room(const Criteria& criteria) {
   const std::uint32_t index = classes_.find_or_add(criteria);
   if (index != kNone) classes_[index].table.reserve(has_tables_ ? 1 : kLookedThrough + 1);
@@ -102,7 +102,7 @@ void* WaitingReceives::remove(std::uint32_t number) noexcept {
   return free(number);
 }
 
-// It is in no table any more.
+// It must not be in a table any more.
 void* WaitingReceives::free(std::uint32_t number) noexcept {
   order_.remove(order_links_, number);
   if (--size_ == 0) has_tables_ = false;

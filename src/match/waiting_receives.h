@@ -20,11 +20,11 @@ class WaitingReceives {
 
   // Its number, until it is taken or removed. Throws std::bad_alloc, and nothing has changed.
   std::uint32_t add(const Criteria& criteria, void* user);
-  // The user of the oldest that takes the message, which waits no longer. Null: there is none.
+  // Removes the oldest receive that takes the message, and returns its user. Null: no match.
   void* take(const Envelope& envelope) noexcept;
   void* remove(std::uint32_t number) noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  // What each takes, the oldest first.
+  // Visits the criteria of each receive, the oldest first.
   template <typename Visit>
   void visit(Visit&& visit) const {
     for (std::uint32_t number = order_.first; number != kNone; number = order_links_[number].next)

@@ -1,4 +1,4 @@
-// What the calls of exs/msg.h check and translate. Thread: any.
+// Checks and translations for the calls of exs/msg.h. Thread: any.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace exs {
 
-// Which messages a receive or a probe takes. EINVAL.
+// The messages that a receive or probe takes. EINVAL.
 Result<match::Criteria> criteria_of(const Endpoint& endpoint, int from, int tag, int context);
-// EINVAL: it is none.
+// EINVAL: it is no rank.
 Status check_rank(const Endpoint& endpoint, int rank);
 // Rank, tag, context and flags of a send. EINVAL.
 Status check_send(const Endpoint& endpoint, int to, int tag, int context, int flags);
 // EINVAL: bytes nowhere.
 Result<Buffer> buffer_of(const void* memory, std::size_t length);
 Result<Buffer> buffer_of(const exs_iovec_t* pieces, int count);
-// Null: there is none, or exm_tpoll tells of its end.
+// Null: the request does not exist, or exm_tpoll reports its end.
 Request* find_waitable(Endpoint& endpoint, exm_request_t request) noexcept;
 // EINVAL.
 Status no_such_request(exm_request_t request);

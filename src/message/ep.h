@@ -1,4 +1,4 @@
-// What an exm_ep_t points to.
+// The object behind an exm_ep_t.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 struct exm_ep {
   std::shared_ptr<exs::Endpoint> endpoint;
   std::shared_ptr<exs::boot::Boot> boot;           // null: no launcher
-  std::shared_ptr<exs::DescriptorWatch> launcher;  // hears what that tells
+  std::shared_ptr<exs::DescriptorWatch> launcher;  // notified by the launcher
   std::atomic<std::uint64_t> group_rounds{0};      // of proposals for the contexts of groups
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kFirstContext = std::uint64_t{1} << 30U;
 constexpr int kBarrierTag = 0;
 
-// What goes along an edge of the tree: so far the greatest of all, or the first error.
+// The message along an edge of the tree: the greatest context so far, or the first error.
 struct Word {
   std::int32_t error = 0;
   std::int32_t context = 0;
@@ -30,8 +30,8 @@ class Tree {
   Tree(Endpoint& endpoint, const int* ranks, int size, int place, std::uint64_t bits)
       : endpoint_(endpoint), ranks_(ranks), size_(size), place_(place), bits_(bits) {}
 
-  // The combined words of all. Every place says something to those beside it, whatever it has heard: nobody waits in vain
-  // for one that lives.
+  // Returns the combined words of all. Every place sends something to its neighbours, whatever it received,
+  // so no rank waits in vain for a live one.
   [[nodiscard]] Word agree(Word all) const {
     for (const int below : below_this()) {
       if (below < size_) all = combined(all, hear(below));
@@ -51,7 +51,7 @@ class Tree {
   [[nodiscard]] std::array<int, 2> below_this() const { return {2 * place_ + 1, 2 * place_ + 2}; }
   [[nodiscard]] std::uint32_t rank_of(int place) const { return static_cast<std::uint32_t>(ranks_[place]); }
 
-  // One that cannot be told has ended, which whoever waits for its word hears.
+  // A failed send means that the rank has ended. Ranks that wait for its word notice that.
   void say(int place, const Word& word) const {
     const Buffer from{.address = reinterpret_cast<std::byte*>(const_cast<Word*>(&word)),
                       .bytes = sizeof word,
@@ -126,7 +126,7 @@ class Proposals {
     if (context > INT32_MAX) return {ENOSPC, 0};
     return {0, static_cast<std::int32_t>(context)};
   }
-  // What this rank proposes from now on is greater.
+  // Makes this rank's next proposals greater.
   void pass(std::int32_t context) {
     const std::uint64_t beyond = (static_cast<std::uint64_t>(context) - kFirstContext) / (2 * size_) + 1;
     std::uint64_t round = rounds_.load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// exm_init, exm_finalize and what tells of the job.
+// exm_init, exm_finalize and the queries about the job.
 #include <netinet/in.h>
 #include <unistd.h>
 
@@ -56,7 +56,7 @@ exm_config_t config_of(int rank, int size) {
   return config;
 }
 
-// Of all, once they have told each other; nothing is known of a job of one.
+// Returns the names of all ranks after their exchange. A job of one has no known address.
 Result<std::vector<PeerName>> exchange_names(boot::Boot& boot, const Socket* listening) {
   std::string card = "-";
   if (listening != nullptr) {
@@ -76,7 +76,7 @@ Result<std::vector<PeerName>> exchange_names(boot::Boot& boot, const Socket* lis
   return names;
 }
 
-// The ranks tell each other through what started them where they listen.
+// The ranks exchange their addresses through what started them.
 Result<exm_ep_t> join_started(Library& library, std::shared_ptr<boot::Boot> boot) {
   exm_config_t config = config_of(boot->rank(), boot->size());
   std::memcpy(config.key, boot->key().data(), sizeof config.key);
@@ -89,7 +89,7 @@ Result<exm_ep_t> join_started(Library& library, std::shared_ptr<boot::Boot> boot
   prepared->options.session.wishes.introduction.job_size = static_cast<std::uint32_t>(config.size);
   auto endpoint = start(library, std::move(*prepared));
   if (!endpoint) return failure(endpoint.error());
-  // Of those that have ended, first.
+  // Reports ranks that have already ended, first.
   const auto tell = [boot, known = std::weak_ptr<Endpoint>(*endpoint)] {
     const std::vector<int> ranks = boot->deaths();
     if (const auto self = known.lock()) {

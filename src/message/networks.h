@@ -21,8 +21,8 @@ struct Network {
   }
 };
 
-// Those of IPv4, the best first: that run, of these that lead out of this host, and of these RDMA devices. The loopback interface is
-// none.
+// The running IPv4 networks, the best first: those that lead out of this host, and of these RDMA devices.
+// Excludes the loopback interface.
 Result<std::vector<Network>> own_networks();
 
 }  // namespace exs

@@ -81,7 +81,7 @@ Result<sockaddr_storage> address_to_listen_at(const exm_config_t& config) {
   return address_of((text.find(':') == std::string::npos ? text + ":0" : text).c_str(), 0);
 }
 
-// Who listens at every address of the host is known by the one that would have been chosen.
+// A listener at every address of the host is known by the address that would have been chosen.
 Result<sockaddr_storage> address_for_others(const sockaddr_storage& own) {
   if (!is_any(*as_sockaddr(own))) return own;
   exm_config_t chosen_by_us{};
@@ -134,7 +134,7 @@ exm_config_t usual_config() {
   return config;
 }
 
-// What there is no room for is cut off, and `length` tells the whole, as of getsockname().
+// Truncates to the room and sets `length` to the full length, like getsockname().
 Result<int> tell_name(Endpoint& endpoint, std::uint32_t peer, void* into, std::size_t* length) {
   if (length == nullptr || (into == nullptr && *length > 0)) return failure(null_argument());
   if (endpoint.options().has_ranks)

@@ -12,19 +12,20 @@ namespace exs {
 // Longest message that travels before it is matched, whatever the provider: 32 KiB with the header of what stands on this.
 inline constexpr std::uint32_t kEagerMax = 33 * 1024;
 
-// "host:port", the host a name or a number, one of IPv6 in brackets. EINVAL: it is none of that rank.
+// Parses "host:port"; the host is a name, a number, or IPv6 in brackets. EINVAL: it is no address, for that
+// rank.
 Result<sockaddr_storage> address_of(const char* text, int rank);
 
-// What is needed of an endpoint before the others are known.
+// What an endpoint needs before the others are known.
 struct Preparation {
   EndpointOptions options;
   std::shared_ptr<Socket> listening;  // null: a job of one
 };
 
-// `peers`: how many there are to be, roughly. Null `own`: nobody else.
+// `peers`: their approximate number. Null `own`: there are no others.
 Result<Preparation> prepare(const Library& library, const exm_config_t& config, int peers,
                             const sockaddr_storage* own);
-// Where the others reach it.
+// The address at which the others reach it.
 Result<sockaddr_storage> own_address(const Socket& listening);
 Result<std::shared_ptr<Endpoint>> start(Library& library, Preparation prepared);
 

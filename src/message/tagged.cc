@@ -1,4 +1,4 @@
-// Messages matched by 64 bits, whose ends exm_tpoll tells of.
+// Messages matched by 64 bits, with completions by exm_tpoll.
 #include <span>
 
 #include "src/message/arguments.h"

@@ -30,7 +30,7 @@ Result<int> start(const Result<exm_request_t>& started, exm_request_t* request) 
   return 0;
 }
 
-// Nobody knows of the request, so a signal that is caught leaves the wait no way but on.
+// No other caller knows the request, so a caught signal cannot end the wait.
 Result<int> finish(Endpoint& endpoint, const Result<exm_request_t>& started, exm_status_t* status) {
   if (!started) return failure(started.error());
   if (*started == 0) return 0;

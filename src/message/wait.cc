@@ -13,7 +13,7 @@ bool has_ended(const Request& request) noexcept {
   return request.state.load(std::memory_order_acquire) == Request::State::kEnded;
 }
 
-// Of a request that is none.
+// The status of a null request.
 void tell_nothing(exm_status_t* status) noexcept {
   if (status == nullptr) return;
   *status = {};
@@ -21,7 +21,7 @@ void tell_nothing(exm_status_t* status) noexcept {
   status->tag = EXM_ANY_TAG;
 }
 
-// The requests of a call, null where there is none.
+// The requests of a call; null ones stay null.
 class Requests {
  public:
   static Result<Requests> find(Endpoint& endpoint, exm_request_t* handles, int count) {
@@ -121,7 +121,7 @@ Result<int> wait_for_some(Endpoint& endpoint, exm_request_t* handles, int count,
   return told;
 }
 
-// Tells of those that have ended; the first error among them.
+// Returns the statuses of the ended requests, and the first error among them.
 int take_ended(Requests& requests, exm_status_t* statuses) {
   int first_error = 0;
   for (std::size_t i = 0; i < requests.count(); ++i) {

@@ -14,7 +14,7 @@ std::size_t windows_max(std::size_t slot_bytes) {
   return 1 + list / wire::kListEntryBytes;
 }
 
-// Nobody reads an empty window, so none is opened.
+// An empty window is never read, so none is opened.
 Result<RemoteSlice> Adverts::open_window(const LocalSlice& memory) {
   if (memory.length_bytes == 0) return RemoteSlice{};
   return link_.expose(memory, Access::kRemoteRead);

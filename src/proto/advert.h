@@ -20,12 +20,12 @@ class Adverts {
 
   // Opens the window an advert will name. Its error concerns this one operation (ENOTCONN: the link).
   Result<RemoteSlice> open_window(const LocalSlice& memory);
-  // The same for memory in pieces, of which at most windows_max() are not empty.
+  // Likewise for memory in pieces, of which at most windows_max() are not empty.
   Result<Windows> open_windows(const Operation& operation) { return proto::open_windows(link_, operation); }
 
   // `operation_id`: given back by on_ack(). On error the windows are closed again.
   Status send(const RemoteSlice& window, std::uint32_t sequence, std::uint64_t operation_id);
-  // For `operation`, which may name an offset.
+  // Sends an advert for `operation`, which may name an offset.
   Status send(Windows windows, const Operation& operation, std::uint32_t sequence,
               std::uint64_t operation_id);
 
@@ -33,14 +33,14 @@ class Adverts {
     std::uint64_t operation_id = 0;
     std::uint64_t offered_bytes = 0;
   };
-  // What this ACK ends. EPROTO: nothing outstanding, not the oldest one, more bytes than were
-  // offered, a status that answers something else, or the peer still reads from a window.
+  // Returns what this ACK ends. EPROTO: no advert is outstanding, it is not for the oldest one, it claims
+  // more bytes than were offered, its status does not fit, or the peer still reads from a window.
   Result<Acknowledged> on_ack(const wire::Message& message);
 
-  // Asks the peer for the advert of all `bytes` of an operation; `error` is the operation's if it comes back.
-  // False: there is none, or the peer has said that it has begun with it.
+  // Asks the peer to return the advert of all `bytes` of an operation, which then ends with `error`. False:
+  // there is no such advert, or the peer has reported its begin.
   bool recall(std::uint64_t operation_id, std::uint64_t bytes, int error);
-  // Needs recall_is_due().
+  // Call it only if recall_is_due().
   Status send_recall();
   [[nodiscard]] bool recall_is_due() const noexcept {
     return recalls_due_ > 0 && !recall_sent_ && outbox_.has_room();
@@ -73,7 +73,7 @@ class Adverts {
   Fifo<Outstanding> outstanding_;
   std::size_t recalls_due_ = 0;
   bool recall_sent_ = false;
-  std::uint32_t recalled_sequence_ = 0;  // of the RECALL under way
+  std::uint32_t recalled_sequence_ = 0;  // of the pending RECALL
 };
 
 // Most windows one advert may name where messages have slots of this size.

@@ -14,7 +14,7 @@ void CloseHandshake::request_shutdown_receiving() {
   if (receiving_ == Shutdown::kOpen) receiving_ = Shutdown::kRequested;
 }
 
-// The peer learns at once that we take nothing any more; CLOSE itself may have to wait for our sends.
+// Notifies the peer at once that we take nothing any more. CLOSE itself may have to wait for our sends.
 void CloseHandshake::request_close() {
   if (close_ == Close::kOpen) close_ = Close::kRequested;
   request_shutdown_receiving();
@@ -68,7 +68,7 @@ std::uint8_t CloseHandshake::shutdown_due(bool all_sent) const noexcept {
   if (close_ == Close::kSent || close_ == Close::kAnswered || peer_close_ != PeerClose::kOpen) return 0;
   std::uint8_t flags = 0;
   if (sending_ == Shutdown::kRequested && all_sent) flags |= wire::kShutdownSending;
-  // Not worth a message once the peer has ended its data.
+  // Once the peer has ended its data, this is not worth a message.
   if (receiving_ == Shutdown::kRequested && peer_sends()) flags |= wire::kShutdownReceiving;
   return flags;
 }

@@ -1,5 +1,5 @@
-// The orderly end of a connection: shutdown of either direction, and the close handshake. Holds what each
-// side has said; knows which message may come and which is due.
+// The orderly end of a connection: shutdown of either direction, and the close handshake. It records the
+// messages of each side, and knows which message may come and which is due.
 //
 // Design notes
 //  1. CLOSE says: all my sends are finished (adverts acknowledged), I receive nothing more, every transfer I
@@ -24,7 +24,7 @@ class CloseHandshake {
   void request_shutdown_sending();
   void request_shutdown_receiving();
   void request_close();
-  // SHUTDOWN of what was requested has been sent, or is not needed any more.
+  // The SHUTDOWN for each request has been sent, or is not needed any more.
   [[nodiscard]] bool shutdown_announced() const noexcept {
     return close_requested() ||
            (sending_ != Shutdown::kRequested && (receiving_ != Shutdown::kRequested || !peer_sends()));
@@ -36,10 +36,10 @@ class CloseHandshake {
   }
   [[nodiscard]] bool close_requested() const noexcept { return close_ != Close::kOpen; }
 
-  // EPROTO: `type` must not come (any more). `held`: the peer's adverts we have not acknowledged and windows
-  // we have not released.
+  // EPROTO: `type` must not come now, or not any more. `held`: the peer's adverts without our ACK, and
+  // windows without our RELEASE.
   Status check(const wire::Header& header, std::size_t held) const;
-  // A SHUTDOWN, CLOSE or CLOSE_ACK that check() let pass.
+  // Handles a SHUTDOWN, CLOSE or CLOSE_ACK that check() has passed.
   void on_message(const wire::Header& header);
   [[nodiscard]] bool peer_sends() const noexcept { return !peer_sending_ended_; }
   [[nodiscard]] bool peer_receives() const noexcept { return !peer_receiving_ended_; }
@@ -49,7 +49,7 @@ class CloseHandshake {
   }
   [[nodiscard]] bool may_probe() const noexcept { return may_speak() && peer_close_ == PeerClose::kOpen; }
 
-  // What is due. The caller sends it, then calls sent().
+  // The messages that are due. The caller sends one, then calls sent().
   [[nodiscard]] bool close_due(bool sends_idle, bool receives_settled) const noexcept;
   [[nodiscard]] bool close_answer_due(bool adverts_outstanding, bool receives_settled) const noexcept;
   // ShutdownFlags; 0: nothing.

@@ -169,7 +169,7 @@ bool Connection::take_tagged(const ArrivingMessage& message) {
   return true;
 }
 
-// So it touches no slot, which would be a page for most of the peers of a large job.
+// Touches no slot, because that would touch a page for most peers of a large job.
 bool Connection::take_credit(std::span<const std::byte> bytes) {
   const Result<wire::Message> message = wire::decode(bytes);
   if (!message || message->header.type != MessageType::kCredit) return false;

@@ -64,7 +64,7 @@ class Connection {
   // Reads a window of the peer for a receive which nothing keeps waiting, where the link can at once, with its outcome. False: it
   // must be posted, and nothing has changed.
   bool read_now(const Operation& operation, Outcome& outcome);
-  // Whether that is worth trying.
+  // read_now() may succeed.
   [[nodiscard]] bool may_read_now() const noexcept { return receives_->may_read_now() && link_.reads_now(); }
   // Any other step that throws std::bad_alloc is to be followed by abort(), which needs no memory.
   PostState post_send(const Operation& operation);
@@ -99,9 +99,10 @@ class Connection {
 
   // End of our sending direction, after what was posted: the peer's receives see end of stream.
   void shutdown_sending();
-  // No more receiving: open and later receives end with end of stream, the peer's sends with EPIPE.
+  // Ends receiving: open and later receives end with end of stream, the peer's sends with EPIPE.
   void shutdown_receiving();
-  // Orderly close: cancels open receives (ECANCELED), lets sends finish, shakes hands, then sink.closed().
+  // Closes in order: cancels open receives (ECANCELED), lets sends finish, shakes hands, then calls
+  // sink.closed().
   void close();
   // Gives up: every open operation ends with `why`, then sink.failed(why). Closes the link.
   void abort(Status why);
@@ -113,12 +114,12 @@ class Connection {
   [[nodiscard]] Result<RemoteSlice> mappable_window() const { return sends_->mappable_window(); }
   // A send waits for a credit.
   [[nodiscard]] bool stalled() const noexcept { return sends_->stalled(); }
-  // When the oldest open operation that is not persistent was posted; UINT64_MAX: none, or none whose time is
-  // known.
+  // The post time of the oldest open operation that is not persistent. UINT64_MAX: there is none, or none
+  // with a known time.
   [[nodiscard]] std::uint64_t oldest_post_ns(Direction direction) const noexcept;
-  // SHUTDOWN of what was requested has been sent, or is not needed any more.
+  // The SHUTDOWN for each request has been sent, or is not needed any more.
   [[nodiscard]] bool shutdown_announced() const noexcept { return close_handshake_.shutdown_announced(); }
-  // For tests: where the credits are.
+  // For tests: the places of the credits.
   [[nodiscard]] const Credits& credits() const noexcept { return credits_; }
   [[nodiscard]] std::size_t credits_held() const noexcept { return receives_->credits_held(); }
 
@@ -138,7 +139,7 @@ class Connection {
     return state_ == State::kAwaitingReady || state_ == State::kOpen;
   }
 
-  // Only plain messages are under way: no end, nothing persistent, no advert to answer.
+  // Only plain messages are in progress: no end, nothing persistent, no advert to answer.
   [[nodiscard]] bool is_steady() const noexcept;
   bool take_tagged(const ArrivingMessage& message);
   bool take_credit(std::span<const std::byte> bytes);

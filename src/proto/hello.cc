@@ -33,7 +33,7 @@ wire::HelloFields fields_of(const Wishes& wishes) {
   return fields;
 }
 
-// Looks at all of a key, however much of it is right: the time tells nothing.
+// Compares the whole key, so that the time reveals nothing.
 bool is_same(const std::array<std::byte, 16>& key, const std::array<std::byte, 16>& other) {
   std::byte differs{0};
   for (std::size_t i = 0; i < key.size(); ++i) differs |= key[i] ^ other[i];
@@ -48,7 +48,7 @@ bool is_meant(const Introduction& ours, const wire::Introduction& peers) {
 
 constexpr char kOneList[] = "give all processes of the job the same size, and one list of addresses";
 
-// Sizes are for those who know the job's key.
+// Only ends with the job's key get to know sizes.
 Status check_introduction(const Introduction& ours, const wire::Introduction& peers) {
   if (!is_same(ours.job_key, peers.job_key)) return Status(EACCES);
   if (ours.job_size != 0 && peers.job_size != 0 && ours.job_size != peers.job_size)

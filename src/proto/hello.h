@@ -15,22 +15,22 @@ namespace exs::proto {
 enum class Role : std::uint8_t { kInitiator, kResponder };
 enum class SocketKind : std::uint8_t { kMessage = 1, kStream = 2, kTagged = 3 };
 
-// Of an end of a connection for messages with tags.
+// One end of a connection for tagged messages.
 struct Introduction {
   static constexpr std::uint32_t kAnyRank = UINT32_MAX;
   std::uint32_t rank = 0;
-  std::uint32_t peer_rank = kAnyRank;  // kAnyRank: whoever comes
+  std::uint32_t peer_rank = kAnyRank;  // kAnyRank: any peer
   std::uint64_t id = 0;                // not 0: the ends have no ranks, but ids
-  std::uint64_t peer_id = 0;           // 0: whoever comes
+  std::uint64_t peer_id = 0;           // 0: any peer
   std::array<std::byte, 16> job_key{};
   std::uint8_t eager_bytes_log2 = 20;  // what this end holds for the other: bytes that no receive has matched
   std::uint8_t adverts_log2 = 8;       // and adverts
-  std::uint32_t job_size = 0;          // how many ranks there are; 0: nobody counts them
+  std::uint32_t job_size = 0;          // number of ranks; 0: not counted
 };
 
 struct Wishes {
   SocketKind kind = SocketKind::kMessage;
-  std::uint32_t send_credits = 0;     // data messages we would like to have under way
+  std::uint32_t send_credits = 0;     // data messages we would like to have in flight
   std::uint32_t receive_credits = 0;  // data messages we are ready to hold
   std::uint32_t small_bytes = 0;      // longest immediate message we are ready to send or receive
   std::uint32_t read_depth = 0;       // reads out and reads in, each
@@ -46,12 +46,12 @@ struct TaggedAgreement {
   std::uint32_t adverts_in = 0;
 };
 
-// What holds for one connection, seen from one end.
+// The terms of one connection, as seen from one end.
 struct Agreement {
   std::uint8_t version = 0;
   SocketKind kind = SocketKind::kMessage;
-  std::uint32_t send_credits = 0;     // data messages we may have under way
-  std::uint32_t receive_credits = 0;  // data messages the peer may have under way
+  std::uint32_t send_credits = 0;     // data messages we may have in flight
+  std::uint32_t receive_credits = 0;  // data messages the peer may have in flight
   std::uint32_t small_bytes = 0;      // longest immediate message, both ways
   std::uint32_t reads_out = 0;
   std::uint32_t reads_in = 0;
@@ -73,15 +73,15 @@ Hello make_hello(const Wishes& wishes);
 // another rank of it. ERANGE: of our job, and counts other ranks than we do; the status has the words.
 Result<Agreement> agree(const Wishes& ours, std::span<const std::byte> peer_hello);
 
-// Private data of a rejection, for the initiator. `reason` is an errno value the peer understands:
-// ECONNREFUSED, EPROTONOSUPPORT, EPROTOTYPE, EACCES, EALREADY (a connect of ours to the
-// peer is under way, and stays) or EOPNOTSUPP (no provider that both ends allow).
+// Private data of a rejection, for the initiator. `reason` is an errno value that the peer understands:
+// ECONNREFUSED, EPROTONOSUPPORT, EPROTOTYPE, EACCES, EALREADY (our own connect to the peer is in progress,
+// and stays) or EOPNOTSUPP (no provider that both ends allow).
 Hello make_rejection(int reason);
-// After agree() has said no to that hello.
+// For a hello that agree() has refused.
 Hello make_rejection(Status why, const Wishes& ours, std::span<const std::byte> peer_hello);
-// Whether they are what make_rejection() makes; more may follow.
+// The bytes begin as make_rejection() makes them; more may follow.
 bool is_rejection(std::span<const std::byte> private_data);
-// ECONNREFUSED if the bytes are none of make_rejection(). ERANGE: the status has the words.
+// ECONNREFUSED if the bytes are not from make_rejection(). ERANGE: the status has the words.
 Status rejection_reason(std::span<const std::byte> private_data);
 
 }  // namespace exs::proto

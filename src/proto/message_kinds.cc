@@ -6,7 +6,7 @@ using wire::MessageType;
 
 namespace {
 
-// For messages in order alone: windows, and adverts that say more than where bytes lie.
+// For ordered messages only: windows, and adverts that say more than the place of bytes.
 bool is_for_messages(const wire::Header& header) {
   switch (header.type) {
     case MessageType::kAdvert: return header.flags != 0;
@@ -22,7 +22,7 @@ bool is_for_tags(MessageType type) {
   return type >= MessageType::kTagged;  // to the last
 }
 
-// What a connection for messages with tags has no use for.
+// Useless on a connection for tagged messages.
 bool is_for_others(MessageType type) {
   switch (type) {
     case MessageType::kAdvert:

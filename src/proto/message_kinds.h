@@ -1,4 +1,4 @@
-// Which messages may come on which kind of connection.
+// The messages that may come on each kind of connection.
 #pragma once
 
 #include "src/proto/hello.h"
@@ -8,7 +8,7 @@ namespace exs::proto {
 
 [[nodiscard]] bool may_come(SocketKind kind, const wire::Header& header) noexcept;
 
-// Of those that are no data messages.
+// For messages that are no data messages.
 [[nodiscard]] bool spends_credit(SocketKind kind, wire::MessageType type) noexcept;
 
 }  // namespace exs::proto

@@ -1,5 +1,4 @@
-// What the protocol engine is asked to do and what it answers: one Operation in, one Outcome out, to an
-// OutcomeSink.
+// The input and output of the protocol engine: one Operation in, one Outcome out, to an OutcomeSink.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +15,8 @@ class Region;
 
 namespace proto {
 
-// What whoever posted the operation finds again when it ends. The engine never looks at it, except at the
-// handle, which a cancel may name.
+// Data of the poster, returned with the outcome. The engine never looks at it, except at the handle, which a
+// cancel may name.
 struct OperationTag {
   EventQueue* queue = nullptr;
   Region* region = nullptr;          // of operations with one piece of registered memory
@@ -26,12 +25,12 @@ struct OperationTag {
   std::int32_t memory_handle = 0;
   std::uint8_t event_type = 0;  // 0: the plain one of the direction
   bool no_event = false;
-  bool pooled = false;  // of a pooled receive, which is told of the outcome in place of a queue
+  bool pooled = false;  // of a pooled receive, which gets the outcome in place of a queue
 };
 
-// What goes with a message with a tag.
+// The data of a tagged message beside its payload.
 struct Label {
-  std::uint64_t bits = 0;  // it is matched by
+  std::uint64_t bits = 0;  // the bits for matching
   std::uint64_t data = 0;
   bool has_data = false;
   bool synchronous = false;  // the send ends when a receive has taken it
@@ -39,10 +38,10 @@ struct Label {
 
 struct Operation {
   LocalSlice memory;  // owned by the engine until the outcome
-  // Several slices, kept by whoever posted it; `memory` then has the sum of their lengths.
+  // Several slices, kept by the poster; `memory` then has the sum of their lengths.
   std::span<const LocalSlice> vector;
   std::uint64_t offset = 0;      // at_offset: in the peer's persistent memory
-  std::uint64_t posted_ns = 0;   // when, if somebody may ask; else 0
+  std::uint64_t posted_ns = 0;   // the time, if a caller may ask; else 0
   bool never_immediate = false;  // sends: completion must mean that the data are in the peer's memory
   bool persistent = false;       // stays posted; the peer reads or writes it
   bool notify = false;           // persistent: report each use by the peer
@@ -50,15 +49,15 @@ struct Operation {
   bool mappable = false;         // persistent receives: the peer may map the memory
   bool wait_all = false;         // receives of a stream: not before the memory is full
   bool more = false;             // sends: not before the next send without it, or flush()
-  const Label* label = nullptr;  // sends of messages with tags; kept by whoever posted it
+  const Label* label = nullptr;  // sends of tagged messages; kept by the poster
   OperationTag tag;
 };
 
 enum class Direction : std::uint8_t { kSend, kReceive };
 
-// What has become of an operation that was posted.
+// The result of a post.
 enum class PostState : std::uint8_t {
-  kNoMemory,  // there is none for it, and nothing has changed
+  kNoMemory,  // there is no memory for it, and nothing has changed
   kWaiting,   // for the peer, and nothing else has changed
   kStarted,   // or ended
 };
@@ -79,7 +78,7 @@ struct Outcome {
   std::uint64_t whole_bytes = 0;  // kTruncated: of the message
 };
 
-// Of an immediate send that has left.
+// The outcome of an immediate send that has left.
 [[nodiscard]] inline Outcome sent_immediate(const Operation& operation) noexcept {
   return {.error = 0, .length_bytes = operation.memory.length_bytes, .flags = kImmediate, .whole_bytes = 0};
 }
@@ -87,13 +86,13 @@ struct Outcome {
 // How the peer used a persistent operation since this was last reported.
 using wire::Usage;
 
-// Which operations a cancel means.
+// The operations that a cancel names.
 struct Selection {
   bool any_handle = true;
   void* handle = nullptr;
-  // If set: spares operations posted later, persistent ones and those without a time of posting.
+  // If set, spares operations posted later, persistent ones, and those without a post time.
   std::uint64_t posted_until_ns = UINT64_MAX;
-  bool pooled = false;  // only what a pooled receive has posted, else nothing of that
+  bool pooled = false;  // only operations of a pooled receive; else none of these
 
   [[nodiscard]] bool names(const void* other) const noexcept { return any_handle || other == handle; }
   [[nodiscard]] bool matches(const Operation& operation) const noexcept {
@@ -139,7 +138,7 @@ struct Counters {
   std::uint64_t combined_sends = 0;
 };
 
-// What a caller may want to know between steps.
+// The state that a caller may want between steps.
 struct Readiness {
   bool receive = false;          // a receive posted now would end without anything more from the peer
   bool send = false;             // a send posted now would go out

@@ -26,22 +26,23 @@ class Outbox {
 
   // `message` without its credits. Needs room. On error nothing has changed.
   Status send(wire::Message message, LocalSlice payload, std::uint64_t token);
-  Status send(const wire::Message& message);  // no payload, and nobody waits for its leaving
+  Status send(const wire::Message& message);  // no payload, and no completion
   Status send(wire::MessageType type, std::uint8_t flags = 0);
-  // As the one before, of a message that the peer hardly waits for: more may leave with it.
+  // Likewise for a message that the peer hardly waits for: more may leave with it.
   Status send_at_leisure(const wire::Message& message);
-  // An immediate message that has left when the call returns. False: it cannot now, and nothing has changed.
+  // Sends an immediate message that has left when the call returns. False: not possible now; nothing has
+  // changed.
   bool send_immediate_now(std::uint32_t sequence, LocalSlice payload);
-  // The same of any message, whose credits are put on it.
+  // Likewise for any message, with credits put on it.
   bool send_now(const wire::Message& message, LocalSlice payload = {});
-  // What follows the fixed part, copied: fill the room, then send. At most kCopiedBytesMax.
+  // Room for copied bytes behind the fixed part: fill it, then send. At most kCopiedBytesMax.
   std::span<std::byte> tail_room(std::size_t bytes);
   Status send_with_tail(const wire::Message& message, std::size_t tail_bytes, std::uint64_t token);
   void on_sent() noexcept { --in_flight_; }
 
-  // As return_credits() of a step in which nothing can have become due.
+  // Like return_credits(), for a step in which nothing can have become due.
   void end_step() noexcept { sent_in_step_ = false; }
-  // If nothing else was sent since the last call, sends a message for the credits alone: when half are owed,
+  // Sends a message for the credits alone, if nothing else was sent since the last call, and half are owed,
   // or any and `at_once`.
   Status return_credits(bool at_once);
 

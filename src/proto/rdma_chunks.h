@@ -11,7 +11,7 @@
 
 namespace exs::proto {
 
-// One read or write of the link. Every provider can carry at least this.
+// The size of one read or write of the link, which every provider can carry.
 inline constexpr std::uint64_t kReadChunkBytes = 1 << 20;
 
 // Thread: shard.
@@ -28,8 +28,8 @@ class RdmaChunks {
 
   // A chunk of this transfer has been given to the link.
   [[nodiscard]] bool has_begun(std::uint64_t transfer_id) const { return transfer_id < next_unbegun_; }
-  // Forgets what is not on the link yet of this transfer. False: nothing of it is under way. Else on_done()
-  // still reports its end.
+  // Forgets the parts of this transfer that are not on the link yet. False: no part is in progress. Else
+  // on_done() still reports its end.
   bool abandon(std::uint64_t transfer_id);
 
   [[nodiscard]] bool idle() const noexcept { return waiting_.empty() && in_flight_.empty(); }
@@ -47,7 +47,7 @@ class RdmaChunks {
   struct Waiting {
     std::uint64_t transfer_id = 0;
     bool ends_transfer = false;
-    LocalSlice ours;  // what is still to be posted
+    LocalSlice ours;  // the rest to post
     RemoteSlice theirs;
   };
   struct InFlight {
@@ -82,8 +82,8 @@ class RdmaReads final : public RdmaChunks {
   }
 };
 
-// Writes on the link at once. A write is done when it has left, so a few keep the link busy; no provider
-// tells how many its link can hold.
+// Writes on the link at once. A write is done when it has left, so a few keep the link busy. No provider
+// reports how many its link can hold.
 inline constexpr std::uint32_t kWriteDepth = 16;
 
 // The sender's RDMA WRITEs into the persistent receive of its peer. Thread: shard.

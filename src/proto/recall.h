@@ -1,5 +1,5 @@
-// Taking back adverts that the peer has not begun to read: RECALL asks, RECALL_ACK says whether the advert came
-// back. Each end has at most one RECALL under way, so that its slots are two for any number of cancels.
+// Takes back adverts that the peer has not begun to read. RECALL asks; RECALL_ACK tells whether the advert
+// came back. Each end has at most one pending RECALL, so that two slots suffice for any number of cancels.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ Status check_recall(std::uint32_t sequence, std::uint32_t next);
 // The receiver's half: the answer to the peer's RECALL. Thread: shard.
 class RecallAnswer {
  public:
-  // EPROTO: the last one has not been answered. `recalled`: the advert was here, and nobody will read it.
+  // EPROTO: the last one has not been answered. `recalled`: the advert was here, and will not be read.
   Status make(std::uint32_t sequence, bool recalled);
   [[nodiscard]] bool is_due() const noexcept { return due_; }
   // Adverts whose credit comes back with it.
   [[nodiscard]] std::size_t adverts_held() const noexcept { return due_ && recalled_ ? 1 : 0; }
-  // If it is due and there is room.
+  // Sends it if it is due and there is room.
   Status send(Outbox& outbox, Credits& credits);
 
  private:

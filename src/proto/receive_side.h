@@ -24,15 +24,15 @@ class ReceiveSide {
   virtual bool post(const Operation& operation) = 0;
   // A data message of the peer in its slot. EPROTO: no credit, wrong sequence, longer than agreed.
   virtual Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) = 0;
-  // Gives an immediate that still lies with the provider to the receive that waits for it, with its outcome. False: none does, or
-  // the message is not what is to come next, and nothing has changed.
+  // Gives an immediate that still lies with the provider to the waiting receive, with its outcome. False: no
+  // receive waits, or the message is not the expected one; nothing has changed.
   virtual bool take(const wire::Header& /*header*/, const ArrivingMessage& /*message*/,
                     OutcomeSink& /*sink*/) {
     return false;
   }
   // Reads the peer's window for a receive that is next, with its outcome. False: it must be posted, and nothing has changed.
   virtual bool read_now(const Operation& /*operation*/, Outcome& /*outcome*/) { return false; }
-  // Whether that is worth trying: a window is open.
+  // A window is open, so the attempt is worthwhile.
   [[nodiscard]] virtual bool may_read_now() const noexcept { return false; }
   // The last data message went straight to a receive: only its outcome is due.
   [[nodiscard]] virtual bool took_directly() const noexcept { return false; }
@@ -43,37 +43,38 @@ class ReceiveSide {
   // The oldest RDMA READ is done.
   virtual void on_read_done() = 0;
 
-  // The peer sends no more data: what is here is still delivered, then receives see end of stream.
+  // The peer sends no more data. Data that is here is still delivered; then receives see end of stream.
   void on_peer_end() {
     if (state_ == State::kOpen) state_ = State::kPeerEnded;
   }
-  // No more receiving: takes back what the peer writes, open and later receives end with `outcome`, adverts
-  // that wait or arrive are refused, immediates dropped. What is under way goes on.
+  // Ends receiving: takes back the peer's writes, ends open and later receives with `outcome`, refuses
+  // waiting and later adverts, drops immediates. Transfers in progress go on.
   virtual void stop(const Outcome& outcome) = 0;
   virtual void fail_all(int error) = 0;
   // Ends what the selection matches and the peer has not begun with; its outcome need not wait its turn.
   virtual Cancelled cancel(const Selection& selection, int error) = 0;
 
-  // Matches what is here and starts what follows.
+  // Matches the messages that are here, and starts their transfers.
   virtual Status match() = 0;
   Status post_reads() { return reads_.post(); }
   // Gives the outcomes that are due and makes their ACKs.
   virtual void deliver(OutcomeSink& sink) = 0;
   virtual Status send_answers(Outbox& outbox) = 0;
-  // Tells the peer how its memory was used, as far as credits go.
+  // Reports to the peer how its memory was used, as far as credits go.
   virtual Status send_notices(Outbox& /*outbox*/) { return {}; }
   // Credits must not be kept back.
   [[nodiscard]] virtual bool returns_credits_at_once() const noexcept { return false; }
 
-  // Nothing under way and nothing left to tell the peer. Data may wait for receives.
+  // Nothing is in progress, and nothing must be sent to the peer. Data may wait for receives.
   [[nodiscard]] virtual bool settled() const noexcept = 0;
-  // Adverts of the peer that have had no ACK or RELEASE yet.
+  // Adverts of the peer without an ACK or RELEASE yet.
   [[nodiscard]] virtual std::size_t adverts_held() const noexcept = 0;
   // Credits of the peer that messages here still use.
   [[nodiscard]] virtual std::size_t credits_held() const noexcept = 0;
   // A receive posted now would end without anything more from the peer.
   [[nodiscard]] virtual bool has_data() const noexcept = 0;
-  // What such a receive would take if it had the room: the next message, or all that is here of a stream.
+  // The bytes that such a receive would take with enough room: the next message, or all bytes of a stream
+  // that are here.
   [[nodiscard]] virtual std::uint64_t next_bytes() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t oldest_post_ns() const noexcept = 0;  // as SendSide
 

@@ -21,7 +21,7 @@ class SendSide {
   virtual bool send_now(const Operation& /*operation*/) { return false; }
   // Sends what has a credit and room.
   virtual Status transmit() = 0;
-  // Holds nothing back any more of what is posted now.
+  // Holds back no posted operation any longer.
   virtual void flush() = 0;
   // Something waits only for more sends to share its message: end_burst() must come within a moment.
   [[nodiscard]] virtual bool is_combining() const noexcept { return false; }
@@ -55,7 +55,7 @@ class SendSide {
 
   // A window of the peer that this side has not released yet.
   [[nodiscard]] virtual bool window_held() const noexcept { return false; }
-  // What the peer offers to be mapped: PeerWindow::mappable().
+  // The window that the peer offers for mapping: PeerWindow::mappable().
   [[nodiscard]] virtual Result<RemoteSlice> mappable_window() const { return failure(EOPNOTSUPP); }
   // The peer may send NOTICEs, or answers that spend credits, about this side.
   [[nodiscard]] virtual bool awaits_notices() const noexcept { return false; }
@@ -66,8 +66,8 @@ class SendSide {
   [[nodiscard]] virtual bool adverts_outstanding() const noexcept = 0;
   // Waits for a credit.
   [[nodiscard]] virtual bool stalled() const noexcept = 0;
-  // When the oldest open operation that is not persistent was posted; UINT64_MAX: none, or none whose time is
-  // known.
+  // The post time of the oldest open operation that is not persistent. UINT64_MAX: there is none, or none
+  // with a known time.
   [[nodiscard]] virtual std::uint64_t oldest_post_ns() const noexcept = 0;
 
  protected:

@@ -49,7 +49,7 @@ class Slots {
   // The slot's message is no longer needed. A link that broke meanwhile is no error here: the message still
   // counts, and the link reports the break itself.
   Status free(std::uint64_t slot);
-  // The link is gone: freed slots are not posted any more, messages in slots stay readable.
+  // The link has gone: freed slots are not posted any more, messages in slots stay readable.
   void retire() noexcept { retired_ = true; }
 
  private:

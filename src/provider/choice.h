@@ -1,4 +1,4 @@
-// Which providers a connection may use and which it would like best, as one end wishes it.
+// The providers that one end allows for a connection, and the one it prefers.
 #pragma once
 
 #include <cstdint>

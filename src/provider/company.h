@@ -1,4 +1,4 @@
-// What a port asks whoever drives it about messages that nobody waits for.
+// A port's requests to its driver about messages without a waiter.
 #pragma once
 
 namespace exs {

@@ -11,8 +11,8 @@
 
 namespace exs {
 
-// What a link or listener pushes completions with. It may go at any time, in constant time whatever waits.
-// Thread: shard.
+// The source by which a link or listener pushes completions. It may go at any time, in constant time for any
+// number of waiting completions. Thread: shard.
 class CompletionQueue {
  public:
   struct Source {
@@ -51,7 +51,7 @@ class CompletionQueue {
     make_room();
     append(source, completion);
   }
-  // For what is left when a source ends: without memory for it, the last completion says it for all.
+  // For the remaining posts when a source ends: without memory for one, the last completion stands for it.
   void push_if_room(Source& source, const Completion& completion) noexcept {
     try {
       push(source, completion);
@@ -84,7 +84,7 @@ class CompletionQueue {
     ++source.waiting;
     entries_.push_back({&source, completion});
   }
-  // Whether the entry's source is still there.
+  // Returns whether the entry's source is still there.
   bool pop() {
     Source* const source = entries_.pop_front().source;
     const bool alive = source->alive;

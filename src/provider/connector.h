@@ -26,11 +26,11 @@ class ConnectionRequest {
   // release_descriptor() took it.
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   virtual int release_descriptor() noexcept = 0;
-  // Answers once, before or after release_descriptor() (then the descriptor must still be open). The peer is
-  // told no, with the reason in `private_data`.
+  // Answers once, before or after release_descriptor() (then the descriptor must still be open). Rejects the
+  // peer, with the reason in `private_data`.
   virtual void reject(std::span<const std::byte> private_data) noexcept = 0;
   [[nodiscard]] virtual bool peer_is_gone() const noexcept = 0;
-  // Null: nothing but a link of its own provider can carry this connection.
+  // Null: only a link of its own provider can carry this connection.
   [[nodiscard]] virtual UpgradableRequest* upgradable() noexcept { return nullptr; }
 };
 
@@ -39,7 +39,7 @@ class ConnectionRequest {
 class ProcessListener {
  public:
   virtual ~ProcessListener() = default;
-  // It has taken the descriptor's own TCP port: peers of the network come here, too.
+  // It has taken the descriptor's own TCP port, so peers of the network come here, too.
   [[nodiscard]] virtual bool holds_tcp_port() const noexcept = 0;
 };
 
@@ -49,7 +49,7 @@ class OwnListening {
   // `descriptor`: a TCP socket that is bound and does not listen yet. EADDRINUSE and the like as of
   // listen(2). Null: nothing of the provider's carries the address.
   virtual Result<std::unique_ptr<ProcessListener>> start_listening(int descriptor, int backlog) = 0;
-  // EADDRINUSE: somebody listens on that address and port in a way that bind(2) does not see.
+  // EADDRINUSE: a listener uses that address and port in a way that bind(2) does not see.
   virtual Status check_address(const sockaddr& address) = 0;
 
  protected:
@@ -79,7 +79,8 @@ struct ListenParameters {
 // Thread: shard.
 class Connector {
  public:
-  // Whether a connect() to this peer is worth a try; else why not. Asks no peer and takes microseconds.
+  // A connect() to this peer is worth a try. Otherwise `why_not` has the reason. Asks no peer and takes
+  // microseconds.
   virtual bool may_reach(const sockaddr* peer, Reason& why_not) = 0;
   // `descriptor`: a TCP socket of the caller, not yet connected, made non-blocking here; borrowed until the
   // link is destroyed. A provider that has no use for it takes from it the address to connect from, if it is
@@ -92,9 +93,9 @@ class Connector {
   // borrowed.
   virtual Result<std::unique_ptr<PortListener>> listen(int descriptor, const ListenParameters& parameters,
                                                        std::uint64_t listener_token) = 0;
-  // Takes a request of this provider's, and its descriptor, borrowed from the caller who must have called
-  // release_descriptor(). The reply leaves no earlier than the next flush(): receives posted before that are
-  // in place in time.
+  // Takes a request of this provider, and its descriptor, borrowed from the caller, which must have called
+  // release_descriptor(). The reply leaves no earlier than the next flush(), so receives posted before that
+  // are in place in time.
   virtual Result<std::unique_ptr<Link>> accept(std::unique_ptr<ConnectionRequest> request, int descriptor,
                                                const ConnectParameters& parameters,
                                                std::uint64_t link_token) = 0;

@@ -1,5 +1,5 @@
-// A time after which something is due. It begins when it is first looked at, so that who starts it need not know the
-// time: a port is told the time by progress() alone.
+// A time after which something is due. It begins at the first look, so that its starter need not know the
+// time: only progress() passes the time to a port.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Countdown {
   }
   void stop() { due_ns_ = UINT64_MAX; }
   [[nodiscard]] bool runs() const noexcept { return due_ns_ != UINT64_MAX; }
-  // When to look: at once as long as nobody has; UINT64_MAX (kNoDeadline) when it does not run.
+  // The time to look: at once before the first look; UINT64_MAX (kNoDeadline) when it does not run.
   [[nodiscard]] std::uint64_t due_ns() const noexcept { return due_ns_; }
   bool is_due(std::uint64_t now_ns) {
     if (due_ns_ == 0) due_ns_ = now_ns + after_ns_;

@@ -1,4 +1,4 @@
-// What a connection can say of each provider: whether it carries the connection, what limits it, and why.
+// A connection's findings on each provider: whether it carries the connection, what limits it, and why.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,12 @@ struct Finding {
   Reason reason;
 };
 
-// One finding or more a provider: first used or refused, then what limits it. Thread: as its owner.
+// One or more findings for each provider: first used or refused, then its limits. Thread: as its owner.
 class Explanation {
  public:
   static constexpr std::size_t kFindingsMax = 16;  // EXS_REASONS_MAX; further ones are dropped
 
-  // What a peer says is for terminals too: only printable characters of it are kept.
+  // A peer's text may reach a terminal, so only its printable characters are kept.
   void add(const Finding& finding);
   void used(std::string_view provider) { add({provider, Verdict::kUsed, false, {}}); }
   void limited(std::string_view provider, const Reason& reason, bool told_by_peer = false) {

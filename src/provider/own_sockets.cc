@@ -31,7 +31,7 @@ void OwnSockets::add(int number, std::uint64_t cookie) {
   if (is_number(number)) cookie_of(number).store(cookie, std::memory_order_relaxed);
 }
 
-// Whoever read the cookie of a socket that is just being opened waits here until that is done.
+// A thread that has read the cookie of a socket during its opening waits here until that is done.
 bool OwnSockets::has(int number, std::uint64_t cookie) {
   if (!is_number(number)) return false;
   LockGuard guard(opening_);

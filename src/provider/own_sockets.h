@@ -1,6 +1,6 @@
-// The kernel sockets that the library opened, which must not be mistaken for sockets of the application:
-// while a connection is being set up and the application does not know its number, after exs_close while an
-// event holds the number, and in a child after fork.
+// The kernel sockets that the library has opened. They must not be mistaken for sockets of the application:
+// during a set-up, when the application does not know the number; after exs_close, while an event holds the
+// number; and in a forked child.
 #pragma once
 
 #include <cerrno>

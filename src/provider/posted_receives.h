@@ -1,8 +1,9 @@
-// The receives posted on a link that no message has taken yet. The one posted last takes the next message: its memory is warm
-// in the cache, and a connection touches no more memory than it had messages waiting at once.
+// The receives posted on a link that no message has taken yet. The last one posted takes the next message.
+// Its memory is warm in the cache, and a connection touches memory only for as many messages as have waited
+// at once.
 //
-// A connection posts equal pieces of one stretch of memory, with tokens at equal distances. So what lies side by side is kept as
-// one run, and some 70 receives of an idle connection cost as much as one.
+// A connection posts equal pieces of one range of memory, with tokens at equal distances. Neighbours are kept
+// as one run, so some 70 receives of an idle connection cost as much as one.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ class PostedReceives {
     }
     ++count_;
   }
-  // Not empty: the one posted last.
+  // The last one posted; there must be one.
   [[nodiscard]] PostedReceive last() const noexcept { return runs_.back().at(runs_.back().count - 1); }
   void pop() noexcept {
     --count_;
@@ -57,7 +58,7 @@ class PostedReceives {
     [[nodiscard]] PostedReceive at(std::uint32_t index) const noexcept {
       return {{start + std::size_t{index} * bytes, bytes}, first_token + index * token_step};
     }
-    // Whether it continues the run, and is part of it now.
+    // Returns whether it continues the run, and adds it then.
     bool takes(const PostedReceive& receive) noexcept {
       if (receive.memory.data() != start + std::size_t{count} * bytes || receive.memory.size() != bytes)
         return false;

@@ -1,7 +1,7 @@
 // The provider interface: verbs semantics, as small as the protocol needs. A provider implements all of
-// Provider, Port and Link. What only some can do is a role of its own, which the object hands out, or null
-// where it has not got that role: Port::connector() and Provider::own_listening() (connector.h),
-// Port::upgrade() and the two upgradable() (upgrade.h), Port::single_issuer().
+// Provider, Port and Link. Optional abilities are roles of their own, which the object hands out, or null:
+// Port::connector() and Provider::own_listening() (connector.h), Port::upgrade() and the two upgradable()
+// (upgrade.h), Port::single_issuer().
 //
 // Common preconditions and promises
 //  1. Methods of ports, listeners and links are called by one thread at a time: the holder of the shard's
@@ -35,7 +35,7 @@ namespace exs {
 enum class ProviderId : std::uint8_t { kIwarp = 0, kShm = 1, kVerbs = 2, kSim = 3 };
 inline constexpr std::size_t kProviderIds = 4;
 
-// What a peer may do to exposed memory; a bit set.
+// The rights of a peer on exposed memory; a bit set.
 enum class Access : std::uint8_t { kLocal = 0, kRemoteRead = 1, kRemoteWrite = 2, kRemoteReadWrite = 3 };
 
 // Names registered memory in this process, the same to every provider. 0: memory of the library's own.
@@ -127,7 +127,7 @@ class ArrivingMessage {
   const std::size_t length_bytes_;
 };
 
-// One that lies in one piece, in memory of our own.
+// A message in one piece of our own memory.
 class PlacedMessage final : public ArrivingMessage {
  public:
   explicit PlacedMessage(std::span<const std::byte> bytes) : ArrivingMessage(bytes.size()), bytes_(bytes) {}
@@ -159,20 +159,21 @@ class Link {
   // Sends `header` (copied) followed by `payload` (by reference until the completion; may be empty) as one
   // message. Consumes one of the peer's posted receives. EAGAIN: depth. ENOTCONN: closed. EMSGSIZE.
   virtual Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) = 0;
-  // As post_send(), of a message that nobody waits for: it may wait for company, until Port::flush() at the latest.
+  // Like post_send(), for a message without a waiter: it may wait for others, until Port::flush() at the
+  // latest.
   virtual Status post_send_at_leisure(std::span<const std::byte> header, std::uint64_t token) {
     return post_send(header, {}, token);
   }
-  // As post_send(), of a message that leaves at once: when the call returns its memory is free, and no completion
-  // follows. EAGAIN: that cannot be now. Any error may be said again by post_send().
+  // Like post_send(), for a message that leaves at once. On return its memory is free, and no completion
+  // follows. EAGAIN: not possible now. post_send() may report any error again.
   virtual Status send_now(std::span<const std::byte> /*header*/, LocalSlice /*payload*/) {
     return Status(EAGAIN);
   }
-  // Whether many posts that are flushed together cost less than each by itself.
+  // Many posts that are flushed together cost less than separate ones.
   [[nodiscard]] virtual bool gains_by_company() const noexcept { return false; }
-  // Whether send_now() may ever succeed.
+  // send_now() may succeed at some time.
   [[nodiscard]] virtual bool sends_now() const noexcept { return false; }
-  // From now on messages may be shown to `taker` first. It outlives close().
+  // Messages may be shown to `taker` first from now on. `taker` outlives close().
   virtual void show_messages_to(MessageTaker& /*taker*/) {}
   // Offers memory for one message, of any length that may come: which posted receive takes the next one is
   // the provider's choice.
@@ -180,13 +181,14 @@ class Link {
   // Reads into.length_bytes from the start of `from`. At most LinkDepths::reads_out may be outstanding.
   virtual Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) = 0;
   virtual Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) = 0;
-  // As post_read(), of memory that can be read this moment: when the call returns the bytes are there, and no completion
-  // follows. EAGAIN: that cannot be now, and part of `into` may have been written. Any error may be said again by post_read().
+  // Like post_read(), for memory that can be read at this moment. On return the bytes are there, and no
+  // completion follows. EAGAIN: not possible now, and part of `into` may have been written. post_read() may
+  // report any error again.
   virtual Status read_now(LocalSlice /*into*/, RemoteSlice /*from*/) { return Status(EAGAIN); }
-  // Whether read_now() may ever succeed.
+  // read_now() may succeed at some time.
   [[nodiscard]] virtual bool reads_now() const noexcept { return false; }
 
-  // Whether post_read() is for registered memory alone. Elsewhere memory of any key will do.
+  // post_read() needs registered memory. Otherwise memory of any key is accepted.
   [[nodiscard]] virtual bool needs_registered_memory() const noexcept { return false; }
 
   // The peer's window as memory of this process. EOPNOTSUPP: it cannot be had.
@@ -198,8 +200,8 @@ class Link {
   // EBUSY: the peer is being served from it this moment (it asked, then broke the protocol by releasing it).
   virtual Status withdraw(std::uint32_t key) = 0;
 
-  // What the peer sent with its connect or accept. Valid while the link lives; empty before kEstablished
-  // on the connecting side.
+  // The bytes that the peer sent with its connect or accept. Valid while the link lives; empty before
+  // kEstablished on the connecting side.
   [[nodiscard]] virtual std::span<const std::byte> private_data() const noexcept = 0;
 
   // The ends' addresses, where the connection's descriptor does not know them. False: it does.
@@ -207,12 +209,12 @@ class Link {
     return false;
   }
   // After a kDisconnected instead of a kEstablished: why this provider does not reach the peer. kNone: the
-  // peer itself said no, or the provider is all there is.
+  // peer itself rejected the connection, or this is the only provider.
   [[nodiscard]] virtual Reason why_not() const noexcept { return {}; }
 
   [[nodiscard]] virtual ConnectStage connect_stage() const noexcept { return ConnectStage::kReaching; }
 
-  // Null: nothing else can carry this connection.
+  // Null: no other provider can carry this connection.
   [[nodiscard]] virtual UpgradableLink* upgradable() noexcept { return nullptr; }
 
   // No new work. Outstanding posts complete with ECANCELED, windows are shut, what has left stays left. No
@@ -225,7 +227,7 @@ inline constexpr std::uint64_t kNoDeadline = UINT64_MAX;
 // Work that the kernel takes faster from one thread than from many. Thread: shard.
 class SingleIssuer {
  public:
-  // That thread is the calling one from now on. Others still may do the work, the slower way.
+  // Makes the calling thread the issuer. Other threads may still do the work, more slowly.
   virtual void bind_thread() = 0;
 
  protected:
@@ -242,14 +244,14 @@ class Port {
   [[nodiscard]] virtual ConnectionUpgrade* upgrade() noexcept { return nullptr; }
   [[nodiscard]] virtual SingleIssuer* single_issuer() noexcept { return nullptr; }
 
-  // What keeps this port from being all it could be on this machine, for `index` 0, 1, ...; false: no more.
+  // A limitation of this port on this machine, for `index` 0, 1, ...; false: there are no more.
   virtual bool limitation(std::size_t /*index*/, Reason& /*limit*/) const { return false; }
 
-  // Once, before the first link. Without it nothing waits for company.
+  // Called once, before the first link. Without it no message waits for others.
   virtual void expect_company(Company& /*company*/) {}
   // Starts what was posted since the last flush, in few system calls.
   virtual void flush() = 0;
-  // Looks at the network: takes in what arrived, goes on with what was held up, ends what is overdue.
+  // Looks at the network: takes arrivals in, continues delayed work, ends what is overdue.
   virtual void progress(std::uint64_t now_ns) = 0;
   // Takes in what arrived as far as that needs neither the time nor a system call. `rang`: wait_fd() is
   // readable, which is worth one system call if that may be all it takes. False: it rang for something that
@@ -266,15 +268,15 @@ class Port {
     return poll(out);
   }
 
-  // When progress() has something to do even if nothing arrives.
+  // The time at which progress() has work even without arrivals.
   [[nodiscard]] virtual std::uint64_t next_deadline_ns() const noexcept = 0;
   // Readable (level-triggered) while progress() would find work. Completions already produced do not count:
   // poll() until empty before sleeping.
   [[nodiscard]] virtual int wait_fd() const noexcept = 0;
-  // The caller is about to sleep on wait_fd(): from now on peers ring who write where it cannot see. False:
-  // there is work already, look again instead of sleeping; poll() may have completions.
+  // The caller is about to sleep on wait_fd(): from now on peers ring for writes that the port cannot see.
+  // False: there is work already, so look again instead; poll() may have completions.
   virtual bool arm() { return true; }
-  // Somebody looks again: peers need not ring.
+  // A thread looks again: peers need not ring.
   virtual void disarm() {}
 };
 
@@ -285,13 +287,13 @@ class Provider {
   [[nodiscard]] virtual ProviderId id() const noexcept = 0;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   // `region` stays mapped until deregister_memory. `shared_fd`: the memfd that the region maps from its
-  // start, to be duplicated by who needs it; -1: the application's own memory.
+  // start, to be duplicated for longer use; -1: the application's own memory.
   virtual Status register_memory(MemoryKey key, std::span<std::byte> region, Access access,
                                  int shared_fd) = 0;
   virtual void deregister_memory(MemoryKey key) noexcept = 0;
-  // Null: it has no listening of its own.
+  // Null: it has no listeners of its own.
   [[nodiscard]] virtual OwnListening* own_listening() noexcept { return nullptr; }
-  // `why_not` tells where it cannot be had.
+  // On failure, `why_not` has the reason.
   virtual Result<std::unique_ptr<Port>> open_port(Reason& why_not) = 0;
   // Holds its locks until after_fork(), which parent and child call: the child inherits none that is held by a thread
   // which it has not. Of what the parent shares with others the child keeps nothing that it could change.

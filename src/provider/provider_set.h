@@ -14,7 +14,7 @@
 
 namespace exs {
 
-// What connections need providers for. Each role is played by one provider, or by none.
+// The roles of providers in connections. One provider plays each role, or none.
 enum class Role : std::uint8_t {
   kNetwork,   // reaches any peer, and sets up what no other provider sets up by itself
   kSameHost,  // takes over connections of the network whose ends share a host
@@ -25,7 +25,7 @@ inline constexpr std::array kRoles = {Role::kNetwork, Role::kSameHost, Role::kDe
 // Thread: any, once filled.
 class ProviderSet {
  public:
-  // Takes the place of whoever has the id or played the role.
+  // Replaces the provider with that ID, and the player of the role.
   void add(Provider& provider, Role role) {
     providers_[static_cast<std::size_t>(provider.id())] = &provider;
     players_[static_cast<std::size_t>(role)] = &provider;
@@ -35,7 +35,7 @@ class ProviderSet {
     // cppcheck-suppress CastIntegerToAddressAtReturn ; what it takes for an integer is a pointer
     return providers_[static_cast<std::size_t>(id)];
   }
-  // Null: nobody plays it.
+  // Null: no provider plays it.
   [[nodiscard]] Provider* player(Role role) const noexcept {
     // cppcheck-suppress CastIntegerToAddressAtReturn ; as above
     return players_[static_cast<std::size_t>(role)];
@@ -46,7 +46,7 @@ class ProviderSet {
     }
     return std::nullopt;
   }
-  // Nothing is forbidden to a role that nobody plays.
+  // A role without a player is always allowed.
   [[nodiscard]] bool allows(const Choice& choice, Role role) const noexcept {
     return player(role) == nullptr || choice.allows(player(role)->id());
   }

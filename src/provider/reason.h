@@ -1,4 +1,4 @@
-// Why a provider carries a connection or not, as it is told to users: a stable code and what was found.
+// Why a provider carries a connection or not, in the form for users: a stable code and the finding.
 #pragma once
 
 #include <cstddef>
@@ -51,9 +51,9 @@ struct Reason {
   }
 };
 
-// "other-host"; "unknown" for a code that this build has not, as a newer peer may tell. Never nullptr.
+// "other-host"; "unknown" for a code that this build does not have, as a newer peer may send. Never nullptr.
 [[nodiscard]] const char* reason_name(ReasonCode code) noexcept;
-// The command or setting that would change it; empty when there is nothing to cure. Never nullptr.
+// The command or setting that would change it; empty if no cure is needed. Never nullptr.
 [[nodiscard]] const char* reason_cure(ReasonCode code) noexcept;
 
 }  // namespace exs

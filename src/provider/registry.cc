@@ -40,7 +40,7 @@ bool is_built(ProviderId id) {
   return providers().find(id) != nullptr;
 }
 
-// This build has what is preferred, and something that is allowed.
+// This build has the preferred provider, and an allowed one.
 bool can_carry(const Choice& choice) {
   if (choice.preferred && !is_built(*choice.preferred)) return false;
   for (std::size_t i = 0; i < kProviderIds; ++i) {
@@ -52,7 +52,7 @@ bool can_carry(const Choice& choice) {
 
 constinit Lazy<ProviderSet> the_providers;
 constinit Lazy<const std::string> the_names;
-ProviderSet* held = nullptr;  // by who forks
+ProviderSet* held = nullptr;  // by the forking thread
 
 }  // namespace
 

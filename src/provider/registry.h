@@ -14,8 +14,8 @@ ProviderSet& providers();
 // Around a fork, so that they work in the child.
 void lock_providers() noexcept;
 void unlock_providers(ForkSide side) noexcept;
-// As EXS_SO_PROVIDER and EXS_PROVIDER word it. ENOTSUP: not a choice, or of a provider that is not in this
-// build; the text tells which, and what there is.
+// Parses the text of EXS_SO_PROVIDER and EXS_PROVIDER. ENOTSUP: not a choice, or a provider that is not in
+// this build; the text names it, and the available ones.
 Result<Choice> choice_of(std::string_view text);
 // Comma separated.
 const std::string& provider_names();

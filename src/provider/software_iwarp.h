@@ -1,6 +1,6 @@
-// What the iwarp provider puts in front of the private data of its MPA frames, so that its like know each
-// other. An exs peer on an iWARP device, which gets a request of that provider through rdma_cm, passes over
-// it; what it answers has none, for it is a device that answers. No hello begins like this.
+// The prefix of the private data in the iwarp provider's MPA frames, by which its instances recognise each
+// other. An exs peer on an iWARP device that gets such a request through rdma_cm skips the prefix. Its answer
+// has none, because a device answers. No hello begins with this prefix.
 #pragma once
 
 #include <algorithm>

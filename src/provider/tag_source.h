@@ -1,4 +1,4 @@
-// Where the steering tags of a link come from: numbers that nobody without the link's key can tell.
+// The source of a link's steering tags: numbers that cannot be predicted without the link's key.
 #pragma once
 
 #include <array>

@@ -15,23 +15,24 @@
 
 namespace exs {
 
-// One end's part in finding out whether both ends can use the other provider. Destroy to give up.
+// One end's part in the test whether both ends can use the other provider. Destroy it to give up.
 class PendingUpgrade {
  public:
   virtual ~PendingUpgrade() = default;
-  // After a kUpgradeReady that failed; after one that did not, what limits the connection, if anything does.
+  // After a failed kUpgradeReady: the reason. After a successful one: what limits the connection, if
+  // anything.
   [[nodiscard]] virtual const Reason& why_not() const noexcept = 0;
 };
 
 struct UpgradeOffer {
   std::unique_ptr<PendingUpgrade> pending;
-  std::vector<std::byte> invitation;  // what the peer must be told
+  std::vector<std::byte> invitation;  // the bytes for the peer
 };
 
 // The role of the provider that takes over. Thread: shard.
 class ConnectionUpgrade {
  public:
-  // The initiator's side. Where it cannot be had, `why_not` tells.
+  // The initiator's side. On failure, `why_not` has the reason.
   virtual Result<UpgradeOffer> offer(Reason& why_not) = 0;
   // The responder's side: `invitation` is the peer's. kUpgradeReady follows with `upgrade_token` as its link,
   // within a second.
@@ -63,7 +64,7 @@ class UpgradableLink {
 // A request of the provider that gives way.
 class UpgradableRequest {
  public:
-  // The answer, in place of reject(): the peer is told yes; another provider's link carries the connection.
+  // The answer in place of reject(): accepts the peer; another provider's link carries the connection.
   virtual Status grant(std::span<const std::byte> private_data) = 0;
 
  protected:

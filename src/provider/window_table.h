@@ -18,9 +18,9 @@ struct WindowView {
   WindowError error = WindowError::kNone;
 };
 
-// An STag is a slot number hidden by a link secret, under 16 bits that are drawn anew for every exposure: a
-// withdrawn key never names the slot's next window. The slot shows, as slots are few; the 16 bits tell nothing of
-// others.
+// An STag is a slot number hidden by a link secret, under 16 bits that are drawn anew for every exposure. So
+// a withdrawn key never names the slot's next window. The slot number shows, because slots are few. The 16
+// bits reveal nothing about others.
 // Thread: shard.
 class WindowTable {
  public:
@@ -36,7 +36,7 @@ class WindowTable {
   [[nodiscard]] WindowView find(std::uint32_t stag, std::uint64_t address, std::uint64_t length_bytes,
                                 Access direction) const;
 
-  // Between these two the window's memory is in a queue of answers, and close() refuses.
+  // Between these two calls the window's memory is in a queue of answers, and close() refuses.
   void begin_serving(std::uint32_t stag);
   void end_serving(std::uint32_t stag);
 

@@ -114,7 +114,7 @@ Status check_list(const Advert& first, std::span<const std::byte> list) {
   return {};
 }
 
-// One at least.
+// Demands at least one.
 Status check_windows(std::span<const std::byte> windows) {
   return check_list(list_entry(windows, 0), windows.subspan(kListEntryBytes));
 }
@@ -152,7 +152,7 @@ void load_label(const std::byte* from, Message& message) {
     message.label.data = load_be<std::uint64_t>(from + data_offset(message.header));
 }
 
-// What waits for an ACK has an id, and nothing else.
+// A message that awaits an ACK has an ID; others have none.
 bool id_is_legal(const Message& message) {
   const bool is_awaited =
       message.header.type != MessageType::kTagged || (message.header.flags & kSynchronous) != 0;

@@ -25,7 +25,7 @@ Result<Message> decode(std::span<const std::byte> bytes);
 
 // encode() and decode() of an immediate's header alone, in one word, for the path that every short message takes.
 std::array<std::byte, kHeaderBytes> encode_immediate(std::uint16_t credits, std::uint32_t sequence) noexcept;
-// False: it is none, or malformed.
+// False: it is no such message, or malformed.
 bool decode_immediate(std::span<const std::byte, kHeaderBytes> bytes, Header& header) noexcept;
 
 // The fixed part of a kTagged message of `message_bytes` that begins with `bytes`. False: it is none, or malformed.
@@ -38,20 +38,21 @@ void encode_list_entry(const Advert& window, std::span<std::byte> list, std::siz
 Advert list_entry(std::span<const std::byte> list, std::size_t entry);
 
 void encode_hello(const HelloFields& fields, std::span<std::byte, kHelloBytes> into);
-// What follows of kTaggedKind; `into` begins with the hello.
+// The bytes after kTaggedKind; `into` begins with the hello.
 void encode_introduction(const Introduction& introduction, std::span<std::byte, kTaggedHelloBytes> into);
 // EPROTO: no magic, too short, version range upside down, credits or read depth zero. A hello that speaks
 // no later version than ours must end in zeros; what follows the fields of a later one is not ours to judge.
 Result<HelloFields> decode_hello(std::span<const std::byte> bytes);
 
 void encode_rejection(RejectReason reason, std::span<std::byte, kRejectBytes> into);
-// What follows of kJobSize: how many ranks the end that refuses counts, and how many it was told.
+// The bytes after kJobSize: the number of ranks that the refusing end counts, and the number that it
+// received.
 struct JobSizes {
   std::uint32_t own = 0;
   std::uint32_t told = 0;
 };
 void encode_job_sizes(const JobSizes& sizes, std::span<std::byte, kRejectSizesBytes> into);
-// Zeros where they are not told.
+// Zeros if they are missing.
 JobSizes decode_job_sizes(std::span<const std::byte> bytes);
 // EPROTO: no magic, too short or an unknown reason.
 Result<RejectReason> decode_rejection(std::span<const std::byte> bytes);

@@ -27,7 +27,7 @@ PathsBytes block(std::uint8_t kind, std::array<std::uint8_t, 3> fields, std::spa
   return made;
 }
 
-// What follows the fixed bytes, after checking those. ENOMSG, EPROTO.
+// Returns the bytes after the fixed ones, which it checks. ENOMSG, EPROTO.
 Result<std::span<const std::byte>> rest_of(std::span<const std::byte> private_data, std::uint8_t kind,
                                            std::size_t longest) {
   if (private_data.size() <= kPathsOffset) return failure(ENOMSG);

@@ -1,5 +1,5 @@
-// What two ends say about providers while one sets the connection up: behind the hello, where the private
-// data has room for more than that. Layout in FORMAT.md. Thread: any.
+// What two ends exchange about providers during the set-up, behind the hello, if the private data has room
+// for it. FORMAT.md has the layout. Thread: any.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ inline constexpr std::size_t kPathsFactBytesMax = 100;
 inline constexpr std::size_t kPathsWordsBytesMax = 128;
 inline constexpr std::uint8_t kNoProvider = 0xff;
 
-// Of the initiator.
+// The initiator's part.
 struct PathsRequest {
   std::uint8_t allowed = 0;              // a bit each provider
   std::uint8_t preferred = kNoProvider;  // a provider's number
@@ -28,7 +28,7 @@ struct PathsRequest {
   std::uint8_t device_reason = 0;        // why it comes by the network and not by an RDMA device
 };
 
-// Of the responder.
+// The responder's part.
 struct PathsReply {
   std::uint8_t chosen = kNoProvider;   // none: rejected
   std::uint8_t refused = kNoProvider;  // the provider that the rest is about

@@ -13,7 +13,7 @@
 
 namespace exs::proto {
 
-// Where the bytes of a message come from.
+// The source of a message's bytes.
 enum class MessageSource : std::uint8_t {
   kNothing,
   kAdvert,
@@ -46,7 +46,7 @@ class ArrivedMessages {
 
   // EPROTO: no credit, wrong sequence, longer than agreed.
   Status admit(const wire::Message& message);
-  // Whether admit() would let an immediate pass.
+  // admit() would accept an immediate.
   [[nodiscard]] bool may_admit(std::uint32_t sequence, std::size_t payload_bytes) const noexcept {
     return sequence == next_sequence_ && payload_bytes <= small_bytes_ && credits_.peer_has_one();
   }
@@ -60,13 +60,13 @@ class ArrivedMessages {
   // already.
   void revoke_window(bool shown);
 
-  // Removes the advert with this number; false: it does not wait here any more. EPROTO: it never came.
+  // Removes the advert with this number. False: it does not wait here any more. EPROTO: it never came.
   Result<bool> recall(std::uint32_t sequence);
 
   [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
   [[nodiscard]] std::size_t count() const noexcept { return waiting_.count(); }
   [[nodiscard]] const ArrivedMessage& front() { return waiting_.front(); }
-  // Of the first message that a plain receive can take; 0: there is none.
+  // The bytes of the first message that a plain receive can take; 0: there is none.
   [[nodiscard]] std::uint64_t next_bytes() const noexcept;
   ArrivedMessage pop_front() { return waiting_.pop_front(); }
   void clear() { waiting_.clear(); }
@@ -86,7 +86,7 @@ class ArrivedMessages {
   Status free_list(const ArrivedMessage& advert) {
     return advert.list_bytes > 0 ? slots_.free(advert.slot) : Status();
   }
-  // To be called before the ACK of an advert is sent: its credit must not overtake it, because the peer has
+  // Call it before the ACK of an advert is sent. Its credit must not overtake the ACK, because the peer has
   // slots for one ACK per credit.
   void return_advert_credit() noexcept {
     credits_.owe();

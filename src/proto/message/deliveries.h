@@ -36,9 +36,9 @@ class Deliveries {
   Deliveries(Counters& counters, RdmaReads& reads) : counters_(counters), reads_(reads) {}
 
   void add_finished(const Delivery& delivery) { deliveries_.push_back(delivery).finished = true; }
-  // So many more need no memory, but for their reads.
+  // Reserves memory for so many more, except for their reads.
   void make_room(std::size_t count) { deliveries_.reserve(deliveries_.count() + count); }
-  // The operation ends in its turn, without a message.
+  // Ends the operation in its turn, without a message.
   void add_end(const Operation& operation, const Outcome& outcome);
   // READs as many bytes as the outcome says, from `window` and then from those of `list`.
   void add_reads(const Delivery& delivery, const RemoteSlice& window, std::span<const std::byte> list);
@@ -56,7 +56,7 @@ class Deliveries {
   [[nodiscard]] bool empty() const noexcept { return deliveries_.empty(); }
   // Something still reads the peer's window.
   [[nodiscard]] bool reads_window() const noexcept { return window_reads_ > 0; }
-  // Receives under way that the selection matches.
+  // The number of matching receives in progress.
   [[nodiscard]] std::uint32_t count_begun(const Selection& selection) const;
   [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept;  // as SendSide
 

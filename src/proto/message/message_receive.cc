@@ -130,7 +130,7 @@ Status MessageReceives::on_revoke(const wire::Message& message) {
   return {};
 }
 
-// What has met a receive, or an answer, ends as it would have.
+// An advert that has met a receive, or an answer, ends as it would have without the recall.
 Status MessageReceives::on_recall(const wire::Message& message) {
   const Result<bool> recalled = arrived_.recall(message.header.sequence);
   if (!recalled) return recalled.error();
@@ -197,7 +197,7 @@ bool MessageReceives::match_revoked() {
   const bool at_offset = open_.front().at_offset;
   const bool is_last = arrived_.count() == 1;
   if (!at_offset || is_last) deliveries_.add_end(open_.pop_front(), {ECANCELED, 0, 0});
-  // What the peer sent since is all a receive at an offset asks for.
+  // A receive at an offset needs only that the peer has sent something since.
   if (!at_offset || !is_last) arrived_.pop_front();
   return true;
 }
@@ -250,7 +250,7 @@ Status MessageReceives::start_immediate(const Operation& operation, const Arrive
   return arrived_.free_immediate(message);
 }
 
-// At an offset all of the memory is filled, or nothing.
+// At an offset the whole memory is filled, or nothing.
 std::uint64_t MessageReceives::window_bytes_for(const Operation& operation) const noexcept {
   const std::uint64_t bytes = operation.memory.length_bytes;
   return operation.at_offset ? bytes : std::min(bytes, peer_window_.length_bytes());
@@ -284,7 +284,7 @@ void MessageReceives::read_window(const Operation& operation) {
   if (bytes == 0) peer_window_.count_use(0, offset);
 }
 
-// An advert not taken is answered behind the deliveries under way: ACKs go in the order of adverts.
+// An advert that is not taken is answered behind the deliveries in progress: ACKs go in the order of adverts.
 Status MessageReceives::answer(const ArrivedMessage& advert, AckStatus status) {
   deliveries_.add_finished({Kind::kAnswer, true, Source::kAdvert, status, advert.sequence, {}, {}});
   return arrived_.free_list(advert);
@@ -311,7 +311,7 @@ Cancelled MessageReceives::cancel(const Selection& selection, int error) {
   return cancelled;
 }
 
-// Before a shutdown or close: takes back what the peer writes.
+// Takes back the peer's writes, before a shutdown or close.
 void MessageReceives::revoke_persistent() {
   persistent_receive_.revoke(ECANCELED);
   deliveries_.make_room(open_.count());

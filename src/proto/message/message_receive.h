@@ -1,5 +1,5 @@
-// The receive operations of a message connection, matched in order with the data messages of the peer. What
-// matched, or ends without a match, becomes a delivery (deliveries.h).
+// The receive operations of a message connection, matched in order with the peer's data messages. A receive
+// that matches, or ends without a match, becomes a delivery (deliveries.h).
 //
 // Design notes
 //  1. A persistent send of the peer is accepted when it arrives and then waits its turn among the messages.
@@ -115,8 +115,8 @@ class MessageReceives final : public ReceiveSide {
   PersistentReceive persistent_receive_;
   PeerWindow peer_window_;  // of the peer's persistent send
   bool offsets_cancelled_ = false;
-  // An immediate that found a plain receive waiting and nothing before it: that one is open_.front() until
-  // its outcome, in the same step, so that nothing is copied but the payload.
+  // An immediate has found a waiting plain receive, with nothing before it. That receive is open_.front()
+  // until its outcome, in the same step, so that only the payload is copied.
   bool taken_directly_ = false;
   bool has_failed_ = false;
   Outcome direct_outcome_;

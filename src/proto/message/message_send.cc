@@ -89,7 +89,7 @@ Status MessageSends::transmit() {
   return end_windows();
 }
 
-// What is due when windows end, and notices.
+// Sends what is due at the end of windows, and notices.
 Status MessageSends::end_windows() {
   Status status;
   if (owned_.revoke_is_due() && outbox_.has_room()) status = owned_.send_revoke(outbox_);

@@ -1,5 +1,5 @@
-// The send operations of a message connection, from post to outcome: they leave in post order, each as an
-// advert, an immediate or RDMA WRITEs, and end in post order even when a later one is finished first.
+// The send operations of a message connection, from post to outcome. They leave in post order, each as an
+// advert, an immediate or RDMA WRITEs. They end in post order even if a later one finishes first.
 //
 // Design notes
 //  1. A persistent send leaves in its turn and owns the direction: nothing is sent behind it until it has
@@ -65,9 +65,9 @@ class MessageSends final : public SendSide {
   [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept override;
 
  private:
-  // What a cancel comes to.
+  // The result of a cancel.
   enum class Taking : std::uint8_t { kEnded, kAsked, kBegun };
-  // kCancelled: its outcome is due out of turn; kGone: and has been given.
+  // kCancelled: its outcome is due out of turn; kGone: the outcome has been given.
   enum class State : std::uint8_t { kWaiting, kWriting, kSent, kFinished, kCancelled, kGone };
   struct Entry {
     Operation operation;
@@ -113,13 +113,13 @@ class MessageSends final : public SendSide {
   std::uint64_t first_id_ = 0;             // of the operation at the front
   std::uint64_t persistent_id_ = 0;        // the last persistent operation
   std::uint64_t owned_id_ = 0;             // the one of owned_
-  std::size_t handled_ = 0;                // leading operations that need no sending (any more)
+  std::size_t handled_ = 0;                // leading operations that need no sending, or no more
   std::size_t released_ = 0;               // leading operations that MSG_MORE does not hold back
   std::uint64_t stalled_id_ = UINT64_MAX;  // counted as stalled already
   std::uint32_t next_sequence_;
   std::uint32_t next_offer_ = 1;
   bool any_persistent_ = false;
-  bool earlier_landed_ = false;     // no message that was sent before the offer can land any more
+  bool earlier_landed_ = false;     // every message that was sent before the offer has landed
   bool plain_cancel_due_ = false;   // the next plain send is to show that the peer revoked its receive
   bool offsets_cancelled_ = false;  // since then nothing was offered
   bool some_cancelled_ = false;     // an outcome is due out of turn

@@ -1,6 +1,5 @@
-// Our persistent receive from when it becomes active until its outcome: its window is offered to the peer,
-// and what the peer sent as messages before it knew of the offer is put into its memory, message by
-// message.
+// Our persistent receive from its activation until its outcome. Its window is offered to the peer. Messages
+// that the peer sent before it knew the offer are put into its memory, one by one.
 #pragma once
 
 #include <cstdint>
@@ -24,23 +23,23 @@ class PersistentReceive {
 
   // A message can be put into it now.
   [[nodiscard]] bool takes_message() const noexcept { return !is_revoked() && parts_reading_ == 0; }
-  // Where a message goes. ERANGE: it does not lie inside.
+  // The destination of a message. ERANGE: it does not lie inside.
   [[nodiscard]] Result<Operation> target(const ArrivedMessage& message) const;
-  // A message of which `bytes` are taken has been given its delivery; it `reads` until on_part_read().
+  // A message of which `bytes` are taken has its delivery; it `reads` until on_part_read().
   void add_part(std::uint64_t bytes, bool reads) noexcept;
   void on_part_read() noexcept { --parts_reading_; }
 
   // Takes it back from the peer, or ends it at once if the peer does not know of it.
   void revoke(int error);
   void end(Outcome outcome);
-  // With the connection, which needs no memory.
+  // Fails it together with the connection. Needs no memory.
   void fail(OutcomeSink& sink, Outcome outcome);
   Cancelled cancel(const Selection& selection, int error);
   // NOTICE or RELEASE.
   Status on_control(const wire::Message& message);
   // REVOKE, or if `may_offer` OFFER, when due.
   Status send_control(Outbox& outbox, bool may_offer);
-  // Tells of what the peer wrote.
+  // Reports what the peer wrote.
   void deliver(OutcomeSink& sink) { window_.deliver(sink); }
 
  private:

@@ -17,7 +17,7 @@ void OwnedWindow::hold(const Operation& operation) {
 }
 
 Status OwnedWindow::expose() {
-  if (operation_.memory.length_bytes == 0) return {};  // nobody reads or writes an empty one
+  if (operation_.memory.length_bytes == 0) return {};  // an empty window is never read or written
   const Access access = direction_ == Direction::kSend ? Access::kRemoteRead : Access::kRemoteWrite;
   const Result<RemoteSlice> window = link_.expose(operation_.memory, access);
   if (!window) return window.error();

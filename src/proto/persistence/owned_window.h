@@ -59,7 +59,7 @@ class OwnedWindow {
   // The link is gone, and the window with it.
   void forget() noexcept { state_ = State::kClosed; }
 
-  // Tells how the peer has used the memory since the last call.
+  // Reports how the peer has used the memory since the last call.
   void deliver(OutcomeSink& sink);
 
  private:

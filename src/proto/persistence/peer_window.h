@@ -41,7 +41,7 @@ class PeerWindow {
 
   // ERANGE: it does not lie inside.
   [[nodiscard]] Result<RemoteSlice> part(std::uint64_t offset, std::uint64_t bytes) const;
-  // All of it, to be mapped. EAGAIN: there is none now. EACCES: its owner does not want that.
+  // The whole window, for mapping. EAGAIN: there is none now. EACCES: its owner does not allow it.
   [[nodiscard]] Result<RemoteSlice> mappable() const;
   void count_use(std::uint64_t bytes, std::uint64_t offset);
 
@@ -53,10 +53,10 @@ class PeerWindow {
   void forget() noexcept { state_ = State::kNone; }
 
   [[nodiscard]] bool wants_notices() const noexcept { return notify_; }
-  // With a credit in hand and room.
+  // Call it with a credit in hand and room.
   [[nodiscard]] bool notice_is_due() const noexcept { return is_active() && notify_ && usage_.transfers > 0; }
   Status send_notice(Outbox& outbox, Credits& credits);
-  // Nothing is under way: RELEASE.
+  // Sends RELEASE; no transfer may be in progress.
   Status send_release(Outbox& outbox);
 
  private:

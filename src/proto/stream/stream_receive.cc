@@ -70,7 +70,7 @@ Status StreamReceives::on_recall(const wire::Message& message) {
   return recall_answer_.make(sequence, forget_advert(sequence));
 }
 
-// False: it is not here any more, or has been assigned in part.
+// False: the advert is not here any more, or has been assigned in part.
 bool StreamReceives::forget_advert(std::uint32_t sequence) {
   std::size_t advert = advert_at_front_ - first_advert_id_;
   for (std::size_t i = 0; i < waiting_.count(); ++i) {
@@ -132,7 +132,7 @@ Status StreamReceives::match() {
   return {};
 }
 
-// Ends the receive if what is here allows it.
+// Ends the receive if the data here allows it.
 Status StreamReceives::fill(Receive& into) {
   const bool wait_all = into.operation.wait_all;
   while (into.room.left_bytes() > 0 && !waiting_.empty()) {
@@ -189,7 +189,7 @@ Status StreamReceives::free_slot(const ArrivedData& immediate) {
 
 // ---------------------------------------------------------------- endings
 
-// Adverts are refused in their order, behind the reads under way.
+// Adverts are refused in their order, behind the reads in progress.
 Status StreamReceives::refuse_waiting() {
   while (!waiting_.empty()) {
     const ArrivedData arrived = waiting_.pop_front();
@@ -210,7 +210,7 @@ void StreamReceives::stop(const Outcome& outcome) {
   end_open_receives(outcome);
 }
 
-// With what they have taken.
+// The receives keep what they have taken.
 void StreamReceives::end_open_receives(const Outcome& outcome) {
   for (; filling_id_ < end_id(); ++filling_id_) end_receive(receive(filling_id_), outcome);
 }
@@ -245,7 +245,7 @@ std::uint64_t StreamReceives::oldest_post_ns() const noexcept {
 void StreamReceives::fail_all(int error) {
   stop({error, 0, 0});
   stop_outcome_ = {error, 0, 0};
-  // What READs have not brought is lost, and nothing that came after it may be reported as received.
+  // Bytes that READs have not brought are lost, and no later bytes may be reported as received.
   bool bytes_lost = false;
   for (std::size_t i = 0; i < receives_.count(); ++i) {
     Receive& open = receives_[i];

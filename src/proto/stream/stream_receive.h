@@ -58,12 +58,12 @@ class StreamReceives final : public ReceiveSide {
  private:
   struct Receive {
     Operation operation;
-    SliceCursor room;           // what is still to be filled
+    SliceCursor room;           // the rest to fill
     bool ended = false;         // takes no more
-    std::uint32_t reading = 0;  // reads into it that are under way
+    std::uint32_t reading = 0;  // reads into it that are in progress
     Outcome outcome;            // length_bytes: assigned so far
   };
-  // Data nobody has been assigned yet, at the front less what has been.
+  // Data that is not assigned yet; at the front, minus its assigned part.
   struct ArrivedData {
     bool is_advert = false;
     RemoteSlice window;               // adverts
@@ -76,7 +76,7 @@ class StreamReceives final : public ReceiveSide {
     std::uint64_t length_bytes = 0;
     std::uint64_t left_bytes = 0;  // still to be read
     bool refused = false;
-    std::uint32_t reading = 0;  // reads out of it that are under way
+    std::uint32_t reading = 0;  // reads out of it that are in progress
   };
   // A part of one advert on its way into one receive.
   struct Reading {

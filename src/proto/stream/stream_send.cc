@@ -9,7 +9,7 @@
 namespace exs::proto {
 namespace {
 
-// Buffers kept for the next messages while some are under way.
+// Buffers kept for the next messages while some are in flight.
 constexpr std::size_t kBuffersAtHandMax = 4;
 
 }  // namespace
@@ -283,7 +283,7 @@ std::uint64_t StreamSends::oldest_post_ns() const noexcept {
   return UINT64_MAX;
 }
 
-// What has left of a short operation lies in our buffer, so it can end at once.
+// The part of a short operation that has left lies in our buffer, so the operation can end at once.
 void StreamSends::stop(int error) {
   refuse_later(error);
   while (!all_sent()) {

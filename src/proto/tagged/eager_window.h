@@ -1,6 +1,6 @@
-// How many bytes of messages that nobody has matched yet either end holds for the other. A sender spends of the peer's window with
-// each message that travels before it is matched; they come back when a receive has taken it. So what a peer can make this
-// process keep is bounded, whatever it sends.
+// The bytes of unmatched messages that either end holds for the other. A message that travels before its
+// match spends bytes of the receiver's window. They come back when a receive has taken it. So a peer can make
+// this process keep only bounded memory, whatever it sends.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class EagerWindow {
  public:
   EagerWindow(std::uint64_t out_bytes, std::uint64_t in_bytes) : out_total_(out_bytes), in_total_(in_bytes) {}
 
-  // What a message of that length costs: its bytes, and what is remembered of it.
+  // The cost of a message of that length: its bytes, and the record of it.
   [[nodiscard]] static std::uint32_t cost_of(std::uint64_t length_bytes) noexcept {
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(length_bytes, 64) + 64);
   }

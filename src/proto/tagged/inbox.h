@@ -1,5 +1,5 @@
-// Where the messages of one peer go that come with tags: whoever keeps the receives finds the one that takes each. Called under the
-// drive lock; must not call back into the connection.
+// The destination of one peer's tagged messages. The owner of the receives finds the receive that takes each.
+// Called under the drive lock; must not call back into the connection.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace exs::proto {
 
-// What is known of a message at its arrival.
+// A message's properties at its arrival.
 struct Arrival {
   std::uint64_t bits = 0;
   std::uint64_t data = 0;
@@ -26,12 +26,13 @@ class Inbox {
   // The payload lies in `message` from `offset` on. True: a receive has taken it. False: it is kept; when it has been taken or dropped
   // Connection::finish_kept() is called. Throws std::bad_alloc, and nothing has changed.
   virtual bool take(const Arrival& arrival, const ArrivingMessage& message, std::size_t offset) = 0;
-  // One whose payload is to be read. The receive that takes it, good until the next call; null: it is kept under the number `advert`,
-  // until Connection::read_kept() or refuse_kept(). Throws std::bad_alloc, and nothing has changed.
+  // Announces a message whose payload must be read. Returns the receive that takes it, valid until the next
+  // call. Null: it is kept under the number `advert`, until Connection::read_kept() or refuse_kept(). Throws
+  // std::bad_alloc without any change.
   virtual const Operation* announce(const Arrival& arrival, std::uint32_t advert) = 0;
-  // So many adverts are kept that the peer holds back what it has more, or no longer.
+  // So many adverts are kept that the peer holds back the rest of its messages; false: no longer.
   virtual void filled(bool is_full) noexcept = 0;
-  // What the receives that wait would take between them. Nothing: there are none.
+  // A filter for all messages that some waiting receive could take. nullopt: no receive waits.
   [[nodiscard]] virtual std::optional<Wish> wanted() const noexcept = 0;
 
  protected:

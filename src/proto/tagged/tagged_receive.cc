@@ -21,7 +21,7 @@ void add_windows(std::vector<RemoteSlice>& to, std::span<const std::byte> list) 
   }
 }
 
-// Of a receive that has got all it has room for.
+// The outcome of a receive that has all that it has room for.
 Outcome outcome_of(std::uint64_t whole_bytes, const Operation& receive) noexcept {
   Outcome outcome{0, std::min<std::uint64_t>(whole_bytes, receive.memory.length_bytes), kEndOfMessage,
                   whole_bytes};
@@ -176,7 +176,7 @@ Status TaggedReceives::on_fetched(const wire::Message& message, std::span<const 
   return {};
 }
 
-// What the receive has no room for is dropped.
+// Drops bytes for which the receive has no room.
 Status TaggedReceives::on_part(std::span<const std::byte> bytes) {
   Fetching& fetched = fetches_.front();
   const std::uint64_t whole = fetched.advert.length_bytes;

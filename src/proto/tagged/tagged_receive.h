@@ -1,5 +1,5 @@
-// The messages with tags of the peer. What has arrived goes to the inbox at once, so nothing here waits for a receive but the
-// adverts that the inbox keeps; a receive that takes one makes READs of it.
+// The peer's tagged messages. Arrivals go to the inbox at once, so only the adverts that the inbox keeps wait
+// here for a receive. A receive that takes one makes READs of it.
 //
 // Design notes
 //  1. A message has passed through when the inbox has it: its slot and its credit are free again. What bounds the memory of messages
@@ -36,19 +36,19 @@ class TaggedReceives final : public ReceiveSide {
   // The inbox has the receives.
   bool post(const Operation& /*operation*/) override { return false; }
   Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
-  // A message that still lies with the provider, whose fixed part is `head`. False: it is not what is to come next, and nothing has
-  // changed.
+  // Takes a message that still lies with the provider, whose fixed part is `head`. False: it is not the
+  // expected one; nothing has changed.
   bool take_at_arrival(const wire::Message& head, const ArrivingMessage& message);
   Status on_recall(const wire::Message& /*message*/) override { return Status(EPROTO); }
   void on_read_done() override;
 
-  // A receive has taken, or somebody dropped, what the inbox kept.
+  // A receive has taken, or the inbox has dropped, a kept message.
   void finish_kept(const Arrival& arrival, wire::AckStatus answer);
   void read_kept(std::uint32_t advert, const Operation& receive);
   void refuse_kept(std::uint32_t advert);
-  // Of the messages that the peer holds back.
+  // Asks for messages that the peer holds back.
   void want(const Wish& wish);
-  // Something of that waits for advance().
+  // Some of that waits for advance().
   [[nodiscard]] bool owes_something() const noexcept {
     return !answers_.empty() || return_is_due() || asks_something();
   }
@@ -76,7 +76,7 @@ class TaggedReceives final : public ReceiveSide {
     std::vector<RemoteSlice> windows;
     bool is_held = false;  // they are to be fetched
   };
-  // A receive that has taken a HELD, whose windows the peer is to tell, or whose bytes it sends in parts.
+  // A receive that has taken a HELD. The peer sends the HELD's windows, or its bytes in parts.
   struct Fetching {
     Operation receive;
     Advert advert;
@@ -95,7 +95,7 @@ class TaggedReceives final : public ReceiveSide {
     bool is_of_advert = false;
   };
 
-  // A peer that sends no more has no use for it.
+  // A peer that sends no more does not need it.
   [[nodiscard]] bool return_is_due() const noexcept {
     return state_ == State::kOpen && eager_.return_is_due();
   }
@@ -138,7 +138,7 @@ class TaggedReceives final : public ReceiveSide {
   bool has_wished_ = false;
   Fifo<Fetching> fetches_;  // in the order of their answers
   std::size_t fetches_sent_ = 0;
-  Fifo<Delivery> deliveries_;   // receives under way, in the order of their READs
+  Fifo<Delivery> deliveries_;   // receives in progress, in the order of their READs
   std::uint64_t first_id_ = 0;  // of the delivery at the front
   Fifo<Answer> answers_;
 };

@@ -32,7 +32,7 @@ std::size_t pieces_of(const Operation& operation) {
                     [](const LocalSlice& piece) { return piece.length_bytes > 0; }));
 }
 
-// Of windows, or of memory that may be registered for them; others may hold what there is.
+// A lack of windows, or of memory that may be registered for them; others may hold them.
 bool is_shortage(Status error) noexcept {
   return error == Status(ENOSPC) || error == Status(ENOMEM);
 }
@@ -242,7 +242,7 @@ Status TaggedSends::serve_fetches() {
   return {};
 }
 
-// Without windows: its memory cannot be read.
+// Sends without windows: the peer cannot read this memory.
 Status TaggedSends::send_fetched(Sent& entry) {
   wire::Message message;
   message.header.type = MessageType::kFetched;

@@ -1,5 +1,6 @@
-// The sends of messages with tags, from post to outcome. They leave in post order, each with its payload (eagerly, as far as the
-// peer holds room for it) or as an advert that the peer reads when a receive has matched it; they end in any order.
+// The sends of tagged messages, from post to outcome. They leave in post order. Each leaves with its payload
+// (eagerly, as far as the peer holds room for it), or as an advert that the peer reads when a receive has
+// matched it. They end in any order.
 //
 // Design notes
 //  1. When the peer keeps as many adverts as agreed, sends wait here. It may want one of these: then all up to the first that fits leave,
@@ -47,7 +48,7 @@ class TaggedSends final : public SendSide {
   Cancelled cancel(const Selection& selection, int error) override;
   void deliver(OutcomeSink& sink) override;
 
-  // Longer ones are read by the receiver. No more than the agreement allows.
+  // The receiver reads longer ones. No more than the agreement allows.
   void set_eager_max(std::size_t bytes) noexcept;
 
   [[nodiscard]] bool all_sent() const noexcept override { return waiting_.empty() && held_ == 0; }

@@ -1,4 +1,5 @@
-// Which of the messages that a peer holds back are wanted: the bits that a message has to have, but for those that are ignored.
+// The wanted messages of those that a peer holds back: the bits that a message must have, except ignored
+// ones.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ struct Wish {
   [[nodiscard]] bool covers(const Wish& other) const noexcept {
     return fits(other.bits) && (other.ignore & ~ignore) == 0;
   }
-  // What fits either fits it then, and perhaps more.
+  // Afterwards it fits all messages that either fits, and perhaps more.
   void include(const Wish& other) noexcept {
     ignore |= other.ignore | (bits ^ other.bits);
     bits &= ~ignore;

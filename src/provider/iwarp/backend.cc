@@ -16,7 +16,7 @@ namespace exs::iwarp {
 
 namespace {
 
-// One stretch of memory, the usual case of small messages, spares the kernel the import of a msghdr.
+// One piece of memory, the usual case of small messages, spares the kernel the import of a msghdr.
 ssize_t call_kernel(IoJob& job) noexcept {
   const iovec& first = *job.message.msg_iov;
   const bool single = job.message.msg_iovlen == 1;

@@ -36,9 +36,9 @@ class Backend {
   // How many jobs of one direction gain from being given together.
   [[nodiscard]] virtual std::size_t batch_max() const noexcept = 0;
   virtual void perform(std::span<IoJob> jobs) noexcept = 0;
-  // Null: any thread does as well.
+  // Null: any thread may use it.
   [[nodiscard]] virtual SingleIssuer* single_issuer() noexcept { return nullptr; }
-  // Why it is not a faster one; kNone when it is the fastest.
+  // The reason why it is not a faster one; kNone for the fastest.
   [[nodiscard]] virtual const Reason& limitation() const noexcept = 0;
 };
 

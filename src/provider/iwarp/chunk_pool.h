@@ -1,6 +1,6 @@
 // Memory for frame headers and small copied payloads that wait for the socket. A link holds chunks only while
-// something of it waits, so thousands of idle links cost nothing here; and one small chunk for its first few
-// messages, so thousands that answer at the same time cost little.
+// some of its data waits, so thousands of idle links cost nothing here. It holds one small chunk for its
+// first few messages, so thousands of links that answer at the same time cost little.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class ChunkPool {
   static constexpr std::size_t kSmallChunkBytes = 1024;
 
   ~ChunkPool();
-  // Of either size, or larger if `bytes_at_least` is.
+  // Returns a chunk of either size, or a larger one if `bytes_at_least` demands it.
   Chunk* take(std::size_t bytes_at_least);
   void give_back(Chunk* chunk) noexcept;
 

@@ -25,13 +25,13 @@ int IncomingRequest::release_descriptor() noexcept {
   return descriptor_;
 }
 
-// Tells the peer no and nothing else: the descriptor stays open.
+// Sends the rejection and nothing else: the descriptor stays open.
 void IncomingRequest::reject(std::span<const std::byte> private_data) noexcept {
   if (answered_) return;
   answered_ = true;
   MpaFrame reply = rejection_of(frame_);
   reply.private_data = private_data.first(std::min<std::size_t>(private_data.size(), kUserPrivateMax));
-  (void)send_rest(encode_mpa(reply));  // if the peer is gone nobody misses it
+  (void)send_rest(encode_mpa(reply));  // a peer that has gone does not miss it
   kernel::shutdown(descriptor_, SHUT_WR);
 }
 

@@ -76,7 +76,7 @@ Status IwarpLink::post_recv(LocalSlice into, std::uint64_t token) {
 }
 
 Status IwarpLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) {
-  // Before the handshake is done nobody can know a window of the peer.
+  // No window of the peer is known before the handshake is done.
   if (state_ != State::kOpen && state_ != State::kReplying) return Status(ENOTCONN);
   if (into.length_bytes > kTransferBytesMax) return Status(EMSGSIZE);
   if (into.length_bytes > from.length_bytes) return Status(EINVAL);
@@ -175,7 +175,7 @@ void IwarpLink::close() noexcept {
 
 void IwarpLink::end(Status status, std::span<const std::byte> terminate) noexcept {
   if (is_over()) return;
-  // A peer that ends its stream in order still leaves posts behind that cannot be carried out any more.
+  // A peer that ends its stream in order still leaves posts that cannot be carried out any more.
   shut(status.ok() ? Status(ECONNRESET) : status, terminate);
   state_ = State::kEnded;
   context_.completions.push_last(*completions_, {CompletionKind::kDisconnected, status, 0, token_, 0});

@@ -19,7 +19,7 @@
 
 namespace exs::iwarp {
 
-// Where one receive of a link goes: straight into a posted buffer, then into the port's staging memory.
+// The destination of one receive of a link: a posted buffer first, then the port's staging memory.
 struct ReceiveSlot {
   iovec entries[2];
   std::span<std::byte> staging;
@@ -67,7 +67,7 @@ class IwarpLink final : public Link,
   bool finish_send(const IoJob& job);
   // The port stops sending for now although more could go: goes on when the socket is writable.
   void wait_until_writable();
-  // Whether anything came behind the handshake.
+  // Bytes have arrived behind the handshake.
   [[nodiscard]] bool has_heard_peer() const noexcept {
     return receiver_.fpdu_seen() || !receiver_.at_fpdu_boundary();
   }
@@ -81,7 +81,7 @@ class IwarpLink final : public Link,
  private:
   enum class State : std::uint8_t {
     kConnecting,     // TCP handshake
-    kAwaitingReply,  // our MPA request is under way
+    kAwaitingReply,  // our MPA request has been sent
     kReplying,       // our MPA reply has not left
     kOpen,
     kEnded,   // the peer or an error ended it; kDisconnected is queued
@@ -110,7 +110,7 @@ class IwarpLink final : public Link,
   void reply_left();
   void configure(bool crc, bool peer_is_exs, std::uint32_t reads_out);
   bool take_bytes(const ReceiveSlot& slot, std::size_t bytes);
-  // Whether this look has taken as many FPDUs as it may.
+  // This look has taken as many FPDUs as it may.
   bool has_had_its_share();
   void stream_ended();
   void stream_over();
@@ -120,7 +120,7 @@ class IwarpLink final : public Link,
   void shut(Status status, std::span<const std::byte> terminate) noexcept;
   void send_terminate(std::span<const std::byte> frame) noexcept;
   void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0);
-  // Of a post that the link's end cuts off.
+  // Completes a post that the link's end cuts off.
   void complete_cut(CompletionKind kind, std::uint64_t token) noexcept;
   Status queue_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token);
   void mark_to_flush();

@@ -147,7 +147,7 @@ void IwarpLink::configure(bool crc, bool peer_is_exs, std::uint32_t reads_out) {
         std::min(untagged_max, frame - static_cast<std::uint32_t>(kUntaggedHeaderBytes + kCrcBytes));
   }
   reads_.limit = reads_out;
-  // One read is served whatever was agreed: a peer-to-peer initiator may begin with an empty one.
+  // One read is always served: a peer-to-peer initiator may begin with an empty one.
   receiver_.configure(crc, std::max<std::uint32_t>(depths_.reads_in, 1));
   transmitter_.configure(crc, tagged_max, untagged_max);
 }

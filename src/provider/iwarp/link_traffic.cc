@@ -1,4 +1,4 @@
-// What the link does with its socket's bytes once the port lets it.
+// A link's work on its socket's bytes, at the port's request.
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -14,9 +14,10 @@
 namespace exs::iwarp {
 namespace {
 
-// From here on a second system call costs less than copying the payload.
+// At this size a second system call costs less than copying the payload.
 constexpr std::size_t kDirectMin = 8192;
-// While much is to come, only headers are taken into staging: what follows them is received in place.
+// While much payload is expected, staging receives only headers; the payload behind them is received in
+// place.
 constexpr std::size_t kStagingBeforeBulk = 4096;
 
 }  // namespace
@@ -68,7 +69,7 @@ bool IwarpLink::prepare_receive(IoJob& job, ReceiveSlot& slot, std::span<std::by
   return true;
 }
 
-// What is left stays in the socket, of which epoll tells again.
+// The rest stays in the socket, and epoll reports it again.
 bool IwarpLink::has_had_its_share() {
   if (look_ != context_.look) {
     look_ = context_.look;

@@ -23,11 +23,12 @@ namespace {
 
 constexpr std::uint64_t kDefaultLimitNs = 5'000'000'000;
 constexpr int kAcceptsPerEvent = 64;
-// Peers that have connected and not said what they want have places of their own, so that strangers who say nothing never
-// take those of the application. Who has had its time makes room for the next one: 5,120 a second may come that never speak.
+// Connected peers without a request have places of their own, so that silent strangers never take those of
+// the application. A peer whose time is over makes room for the next one. At most 5,120 silent peers a second
+// can come.
 constexpr std::size_t kHandshakesMax = 128;
 constexpr std::uint64_t kUndisturbedNs = 25'000'000;
-// A request that waits so long for its accept is told to be here.
+// A peer whose request waits this long for its accept is notified that the request is here.
 constexpr std::uint64_t kPatienceNs = 100'000'000;
 
 }  // namespace
@@ -100,7 +101,7 @@ bool IwarpListener::make_room() {
   return true;
 }
 
-// A full listener leaves the epoll set: further peers wait in the kernel and wake nobody.
+// A full listener leaves the epoll set. Further peers wait in the kernel and wake no thread.
 void IwarpListener::pause_or_resume() {
   const bool wanted = !is_full() && rests_until_ns_ == 0;
   if (wanted == listening_) return;
@@ -202,7 +203,7 @@ void IwarpListener::request_complete(Handshake& handshake) {
         name_of_peer(descriptor));
     return pause_or_resume();
   }
-  // Where it cannot be watched its accept finds that it has gone.
+  // Without a watch, the accept finds that the peer has gone.
   [[maybe_unused]] const Status watched = context_.poller.add(descriptor, EPOLLRDHUP | EPOLLET, made.front());
   made.front().request_ = std::move(request);
   made.front().self_ = made.begin();

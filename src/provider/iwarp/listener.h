@@ -24,7 +24,7 @@ class IwarpListener final : public PortListener, public Pollable {
   std::unique_ptr<ConnectionRequest> next_request() override;
   void ready(std::uint32_t events) override;
 
-  // Ends handshakes that are overdue, tells peers that they wait, and listens again after a rest.
+  // Ends overdue handshakes, notifies waiting peers, and listens again after a rest.
   void check_deadlines();
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept;
 
@@ -50,8 +50,8 @@ class IwarpListener final : public PortListener, public Pollable {
     std::list<Handshake>::iterator self_;
   };
 
-  // One whose request waits for its accept. Its end is looked for, as a peer that has gone would keep its descriptor, and its place in
-  // the backlog, for as long as the application accepts nobody.
+  // A peer whose request waits for its accept. Its end is watched. Otherwise a peer that has gone would keep
+  // its descriptor, and its place in the backlog, until an accept.
   class Waiting final : public Pollable {
    public:
     Waiting(IwarpListener& listener, std::unique_ptr<IncomingRequest> request, std::uint64_t now_ns)
@@ -66,7 +66,7 @@ class IwarpListener final : public PortListener, public Pollable {
   };
 
   [[nodiscard]] bool is_full() const noexcept;
-  // For one more handshake. False: not yet.
+  // Makes room for one more handshake. False: not yet.
   bool make_room();
   bool accept_one();
   // The descriptor is the handshake's, unless std::bad_alloc is thrown.

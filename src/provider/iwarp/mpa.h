@@ -41,7 +41,8 @@ struct MpaBytes {
   std::array<std::byte, kMpaHeaderBytes + kMpaPrivateMax> bytes;
   std::size_t length = 0;
 };
-// What each reply begins with. It may come before the rest: then its sender has the request and has not decided.
+// The begin of each reply. It may arrive before the rest: then its sender has the request and has not
+// decided.
 inline constexpr std::size_t kMpaKeyBytes = 16;
 
 // The private data must fit.
@@ -53,12 +54,12 @@ class MpaCollector {
   explicit MpaCollector(MpaRole expected) noexcept : expected_(expected) {}
 
   enum class Progress : std::uint8_t { kMore, kComplete, kBad };
-  // Where the next bytes go: one more than any frame can have, so that a peer that sends on is noticed.
+  // Room for the next bytes: one more than any frame can have, so that excess bytes of a peer are noticed.
   [[nodiscard]] std::span<std::byte> room() noexcept { return std::span(bytes_).subspan(collected_); }
   Progress filled(std::size_t bytes) noexcept;
-  // After kComplete. The private data lie in the collector.
+  // Valid after kComplete. The private data lie in the collector.
   [[nodiscard]] MpaFrame frame() const noexcept;
-  // After kBad.
+  // Valid after kBad.
   [[nodiscard]] const char* problem() const noexcept { return problem_; }
   // The first bytes, as far as they can be printed.
   [[nodiscard]] std::string beginning() const;
@@ -75,9 +76,9 @@ class MpaCollector {
   std::array<std::byte, kMpaHeaderBytes + kMpaPrivateMax + 1> bytes_;
 };
 
-// What we answer to a request we accept; private data and is_exs are the request's business.
+// Our answer to an accepted request; private data and is_exs depend on the request.
 MpaFrame reply_to(const MpaFrame& request, bool want_crc, std::uint32_t reads_in, std::uint32_t reads_out);
-// The same for one we refuse.
+// Our answer to a refused request.
 MpaFrame rejection_of(const MpaFrame& request);
 
 }  // namespace exs::iwarp

@@ -1,4 +1,4 @@
-// Initiators that have not heard their responder yet, and when they nudge it.
+// Initiators without a message from their responder yet, and the times to nudge it.
 //
 // The kernel's siw, as a responder, can miss what arrives between its MPA reply and the moment it hands the
 // socket over: the bytes wait, acknowledged, until more come. A zero-length RDMA WRITE is such more, and

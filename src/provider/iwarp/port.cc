@@ -85,7 +85,7 @@ void IwarpPort::flush() {
   flush_marked();
 }
 
-// Who sleeps brings no company.
+// A thread that sleeps adds no messages, so what is held back must leave.
 bool IwarpPort::arm() {
   if (context_.held_back.empty()) return true;
   flush();

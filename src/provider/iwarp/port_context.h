@@ -1,4 +1,4 @@
-// What the links and listeners of one port share, and the lists by which they ask the port for work.
+// The common state of one port's links and listeners, and the lists by which they request work of the port.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ struct PortContext {
   CompletionQueue completions;
   HotLinks hot;
   Nudges nudges;
-  std::uint64_t now_ns = 0;         // as progress() was told last
+  std::uint64_t now_ns = 0;         // as last passed to progress()
   std::uint64_t arrivals = 0;       // receives that brought bytes
   std::uint64_t look = 0;           // number of the progress()
   std::uint64_t fpdus_unasked = 0;  // from hot links, since epoll was asked about the others

@@ -74,7 +74,7 @@ void Receiver::take_payload(std::span<const std::byte>& bytes) {
   advance_payload(taken);
 }
 
-// With its trailer, so that it is finished before `bytes` are gone.
+// True only with the trailer, so that the message is finished before `bytes` are gone.
 bool Receiver::is_whole_message(std::span<const std::byte> bytes) const noexcept {
   const bool is_send = opcode_ == Opcode::kSend || opcode_ == Opcode::kSendSolicited;
   return is_send && last_ && message_bytes_ == 0 && payload_left_ == payload_bytes_ &&

@@ -23,11 +23,12 @@
 
 namespace exs::iwarp {
 
-// Told synchronously, in stream order; must not call back into the receiver, except to take new posts.
+// Called synchronously, in stream order. It must not call back into the receiver, except to take new posts.
 class ReceiverClient {
  public:
   virtual ~ReceiverClient() = default;
-  // In a posted receive. True: that can take another message, and the token is not told of. May end the stream.
+  // Offers a message instead of a posted receive. True: taken; the receive can take another message, and its
+  // token is not reported. May end the stream.
   virtual bool takes_message(std::span<const std::byte> message) = 0;
   virtual void message_received(std::uint64_t token, std::uint32_t length_bytes) = 0;
   virtual void read_completed(std::uint64_t token) = 0;
@@ -37,7 +38,7 @@ class ReceiverClient {
 
 enum class ReceiverState : std::uint8_t { kOpen, kFaulted, kTerminated };
 
-// What the peer did wrong, and what to tell it.
+// The peer's violation, and the code to send.
 struct ReceiverFault {
   TerminateCode code;
   const char* what = "";
@@ -60,27 +61,27 @@ class Receiver {
   void configure(bool crc, std::uint32_t inbound_reads_max) noexcept;
 
   void post_receive(const PostedReceive& receive) { receives_.push(receive); }
-  // In the order in which the requests go out.
+  // Call it in the order of the requests.
   void post_read(const PostedRead& read) { posted_reads_.push_back(read); }
   void read_answered() noexcept { --inbound_reads_; }
 
   // Takes all of `bytes`. False once the stream is over (state() says how).
   bool consume(std::span<const std::byte> bytes);
 
-  // Where the payload that comes next belongs, so that it can be received there directly: empty between
-  // payloads. After n bytes of it were filled, call placed(n).
+  // The destination of the next payload, so that it can be received there directly. Empty between payloads.
+  // After n bytes of it were filled, call placed(n).
   [[nodiscard]] std::span<std::byte> payload_target() const noexcept;
   void placed(std::size_t bytes);
-  // What follows that payload before the next one can start: the trailer and a tagged header.
+  // The bytes between that payload and the next one: the trailer and a tagged header.
   [[nodiscard]] std::size_t bytes_between_payloads() const noexcept;
-  // Whether much payload is to come that is worth receiving directly.
+  // Much payload is expected that is worth receiving directly.
   [[nodiscard]] bool bulk_expected() const noexcept;
 
   [[nodiscard]] bool at_fpdu_boundary() const noexcept { return stage_ == Stage::kHeader && collected_ == 0; }
   [[nodiscard]] bool writes_into(std::uint32_t stag) const noexcept;
   [[nodiscard]] bool crc_on() const noexcept { return crc_on_; }
   [[nodiscard]] bool fpdu_seen() const noexcept { return fpdus_ > 0; }
-  // So far, with those that complete nothing.
+  // The number so far, including FPDUs that complete nothing.
   [[nodiscard]] std::uint64_t fpdus() const noexcept { return fpdus_; }
 
   [[nodiscard]] ReceiverState state() const noexcept { return state_; }
@@ -88,7 +89,7 @@ class Receiver {
   [[nodiscard]] std::span<const std::byte> header() const noexcept { return header_; }
   [[nodiscard]] std::span<const std::byte> terminate_word() const noexcept { return terminate_word_; }
 
-  // With the one that is being filled.
+  // Includes the one that is being filled.
   [[nodiscard]] std::size_t receives_posted() const noexcept {
     return receives_.count() + (filling_.has_value() ? 1 : 0);
   }
@@ -162,7 +163,8 @@ class Receiver {
   ReceiverFault fault_;
   PostedReceives receives_;
   std::optional<PostedReceive> filling_;  // by the SEND in progress
-  // Of a SEND that lies in the bytes which are being consumed, as a whole: most are taken from there, and no receive is written to.
+  // A whole SEND in the bytes that are being consumed. Most are taken from there, without writing to a
+  // receive.
   std::span<const std::byte> unplaced_;
   Fifo<PostedRead> posted_reads_;
 };

@@ -1,4 +1,4 @@
-// What an FPDU must satisfy before it touches memory, and what its end means (RFC 5040-5042).
+// Checks of an FPDU before it touches memory, and the effects of its end (RFC 5040-5042).
 #include "src/provider/iwarp/receiver.h"
 
 #include <cstring>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint8_t kOurDdpVersion = 1;
 constexpr std::uint8_t kOurRdmapVersion = 1;
-// From here on a look at the memory costs next to nothing beside the copy.
+// At this size a check of the memory costs next to nothing beside the copy.
 constexpr std::size_t kCheckedBytes = 16384;
 
 TerminateCode code_of_write(WindowError error) {

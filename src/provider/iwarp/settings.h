@@ -1,4 +1,4 @@
-// What can be chosen about the iwarp provider, from the environment or by a test.
+// The settings of the iwarp provider, from the environment or from a test.
 #pragma once
 
 #include <cstdint>

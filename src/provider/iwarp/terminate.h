@@ -1,5 +1,5 @@
-// Terminate messages: the reason we give a peer before we hang up (RFC 5040 section 4.8). RFC layout is sent;
-// what is received is only logged, because widespread peers swap its nibbles.
+// Terminate messages: the reason that a peer gets before we close (RFC 5040 section 4.8). We send the RFC's
+// layout. Received ones are only logged, because widespread peers swap its nibbles.
 #pragma once
 
 #include <array>

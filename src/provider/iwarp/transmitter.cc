@@ -169,7 +169,7 @@ void Transmitter::pop_piece() {
 }
 
 void Transmitter::abandon() {
-  // What has not begun to leave is dropped whole; the rest of a begun FPDU stays.
+  // Drops whole FPDUs that have not begun to leave. The rest of a begun FPDU stays.
   std::size_t kept = 0;
   if (mid_fpdu_) {
     while (!pieces_[kept++].ends_fpdu) {

@@ -23,7 +23,7 @@ namespace exs::iwarp {
 
 enum class MessageKind : std::uint8_t { kHandshake, kSend, kWrite, kReadRequest, kReadResponse, kNudge };
 
-// Told synchronously; must not call back into the transmitter.
+// Called synchronously. It must not call back into the transmitter.
 class TransmitterClient {
  public:
   virtual ~TransmitterClient() = default;
@@ -43,7 +43,7 @@ class Transmitter {
   Transmitter(const Transmitter&) = delete;
   Transmitter& operator=(const Transmitter&) = delete;
 
-  // Before open(). The payload limits are those of one FPDU.
+  // Call it before open(). The payload limits are those of one FPDU.
   void configure(bool crc, std::uint32_t tagged_payload_max, std::uint32_t untagged_payload_max) noexcept;
   // FPDUs may leave from now on.
   void open() noexcept { open_ = true; }
@@ -64,15 +64,14 @@ class Transmitter {
   std::size_t gather(std::span<iovec> out);
   void sent(std::size_t bytes);
   [[nodiscard]] bool has_work() const noexcept;
-  // Whether any message has been cut into FPDUs.
+  // Some message has been cut into FPDUs.
   [[nodiscard]] bool has_begun() const noexcept { return begun_; }
   [[nodiscard]] std::uint32_t sends_queued() const noexcept { return sends_queued_; }
 
-  // Drops every message. What is left is at most the rest of an FPDU that the peer has half of, which
-  // still refers to the memory of its message: the caller sends it at once, before it reports anything, or
-  // never.
+  // Drops every message. At most the rest of an FPDU remains, of which the peer has a part. It still refers
+  // to its message's memory. The caller must send it at once, before it reports anything, or never.
   void abandon();
-  // After abandon(): queues one last frame behind that rest.
+  // Queues one last frame behind that rest. Call abandon() first.
   void queue_terminate(std::span<const std::byte> frame) { queue_handshake(frame); }
   void clear();
 
@@ -89,7 +88,7 @@ class Transmitter {
     std::uint32_t number = 0;  // MSN
     std::uint64_t done = 0;    // bytes of copied and payload already in pieces
   };
-  // One stretch of memory that is to be sent.
+  // One piece of memory to send.
   struct Piece {
     const std::byte* start = nullptr;
     std::size_t bytes = 0;

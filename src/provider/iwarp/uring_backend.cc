@@ -30,8 +30,8 @@ UringBackend::~UringBackend() {
   drop_ring();
 }
 
-// On a thread of its own: the kernel takes a ring apart later and interrupts the thread that made it once
-// more, whose epoll_wait(2) would then end with EINTR although no signal came.
+// Probes on a separate thread. The kernel takes a ring apart later and then interrupts the thread that made
+// it. That thread's epoll_wait(2) would end with EINTR although no signal came.
 Status UringBackend::probe() {
   int outcome = 0;
   try {
@@ -94,7 +94,7 @@ void UringBackend::perform_through_ring(std::span<IoJob> jobs) noexcept {
     log(LogLevel::kWarn, "iwarp: io_uring_enter failed: {}; using plain calls from now on",
         std::strerror(-outcome));
     why_no_ring_ = no_io_uring("io_uring_enter", -outcome);
-    // What the kernel took in is finished and reaped; what it did not take goes with the ring.
+    // The kernel's requests are finished and reaped; the others go with the ring.
     drop_ring();
     for (IoJob& job : jobs) {
       if (job.result == kNoResult) run_job(job);

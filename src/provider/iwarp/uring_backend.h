@@ -19,7 +19,7 @@ class UringBackend final : public Backend, private SingleIssuer {
   UringBackend();
   ~UringBackend() override;
 
-  // Whether this kernel and its policy let us make such a ring.
+  // Tests whether the kernel and its policy allow such a ring.
   static Status probe();
 
   [[nodiscard]] std::string_view name() const noexcept override { return "io_uring"; }

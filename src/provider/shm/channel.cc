@@ -15,8 +15,8 @@
 namespace exs::shm {
 namespace {
 
-// A peer that never stops must not keep the port; more than fits into a socket's buffer, so that a region
-// which was announced before it was used is always found.
+// Bounds a peer that never stops. More packets than fit into a socket's buffer, so that a region which was
+// announced before its use is always found.
 constexpr int kReadsAtOnce = 1024;
 
 bool is_for_directory(PacketKind kind) {
@@ -139,7 +139,7 @@ void Channel::send_unsent() {
     const Status status = send_packet(parts_.socket.get(), unsent_.front());
     if (status.error() == EAGAIN) break;
     if (!status.ok()) {
-      // What the peer said before it went is still to be read: the socket's end shows by reading.
+      // The packets before the peer's end are still unread; reading shows the socket's end.
       unsent_.clear();
       break;
     }
@@ -148,7 +148,7 @@ void Channel::send_unsent() {
   watch_socket();
 }
 
-// Not for reading while the packets that came are not taken; the socket's end shows all the same.
+// Does not watch for reading while received packets are unhandled. The socket's end shows all the same.
 void Channel::watch_socket() {
   if (is_over()) return;
   const std::uint32_t wanted = (received_.count() < kReceivedMax ? EPOLLIN : 0U) |
@@ -171,7 +171,7 @@ void Channel::ready(std::uint32_t events) {
   read_socket();
 }
 
-// What was received and finds no room is not received again.
+// Stops receiving when there is no room for what was received.
 void Channel::read_socket() {
   contain([this] { take_packets(); }, [this] { end(Status(ENOMEM)); });
 }

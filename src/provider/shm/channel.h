@@ -21,7 +21,8 @@ namespace exs::shm {
 // Thread: shard.
 class Channel final : public Pollable {
  public:
-  // What the set-up gives it: `segment` ours (written by us), `peer_segment` theirs, both mapped and checked.
+  // The result of the set-up: `segment` is ours (we write it), `peer_segment` is the peer's. Both are mapped
+  // and checked.
   struct Parts {
     PeerSocket socket;       // connected Unix SOCK_SEQPACKET; its end is the peer process's end
     UniqueFd doorbell;       // eventfd we sleep on (in the port's epoll set, edge-triggered, never read)
@@ -41,7 +42,7 @@ class Channel final : public Pollable {
   ~Channel() override;
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
-  // Once, before anything else: into the epoll set.
+  // Call it once, first: joins the epoll set.
   Status start();
 
   [[nodiscard]] RingWriter& out() noexcept { return out_; }
@@ -55,15 +56,15 @@ class Channel final : public Pollable {
   [[nodiscard]] bool accepted() const noexcept { return parts_.accepted; }
   [[nodiscard]] const RandomId& peer_socket() const noexcept { return parts_.peer_socket; }
 
-  // Its socket or its peer has ended, or the peer broke the rules: nothing is sent any more, but what is in
-  // the ring can still be read, and then every link on it ends with `why`.
+  // The socket or the peer has ended, or the peer broke the rules. Nothing is sent any more. The ring's
+  // remaining records can still be read; then every link on the channel ends with `why`.
   void end(Status why);
   [[nodiscard]] bool is_over() const noexcept { return !status_.ok(); }
   [[nodiscard]] Status status() const noexcept { return status_; }
   // False: no process has the number peer_pid(), or another one may have it.
   [[nodiscard]] bool peer_process_lives() const;
-  // Its process is dead, or has left the channel: it touches no memory of ours any more. Not the opposite of
-  // the above, which needs a process that can be named.
+  // The peer's process is dead, or has left the channel: it touches our memory no more. This is not the
+  // opposite of the above, which needs a process that can be named.
   [[nodiscard]] bool peer_is_gone() const;
 
   [[nodiscard]] LinkTable& links() noexcept { return links_; }
@@ -88,7 +89,7 @@ class Channel final : public Pollable {
   // Sends the region's memfd unless the peer has it. `key` names it to the peer from then on. EAGAIN: not
   // now.
   Status announce(MemoryKey key, int shared_fd, std::size_t length_bytes);
-  // The region is gone: its number must not be used any more.
+  // The region has gone: its number is invalid from now on.
   void retract(MemoryKey key);
   // The peer's region; receives announcements that wait in the socket when it is not known yet. Good until
   // the next call of this class.

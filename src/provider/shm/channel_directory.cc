@@ -39,7 +39,7 @@ int error_of(const Reason& why) {
   return why.code == ReasonCode::kTimedOut ? ETIMEDOUT : ECONNREFUSED;
 }
 
-// When the channel wants to be looked at; 0: now.
+// The time of the channel's next look; 0: now.
 std::uint64_t next_look_ns(const ChannelDirectory::OpenChannel& open) {
   if (open.channel->has_packets()) return 0;
   if (open.channel->links().count() > 0) return kNoDeadline;
@@ -52,7 +52,7 @@ ChannelDirectory::ChannelDirectory(const Settings& settings, Poller& poller, Com
     : settings_(settings),
       poller_(poller),
       completions_(completions),
-      listening_(poller, [this] { contain([this] { accept_peers(); }, [] {}); }) {}  // epoll tells again
+      listening_(poller, [this] { contain([this] { accept_peers(); }, [] {}); }) {}  // epoll reports it again
 
 ChannelDirectory::~ChannelDirectory() {
   EXS_CHECK(pending_invitations_.empty() && join_requests_.empty());
@@ -216,7 +216,7 @@ void ChannelDirectory::handle_join_answer(Channel& channel, const ControlPacket&
   request.succeed(answer.peer_number);
 }
 
-// It came after the acceptor's greeting: the acceptor did not like ours.
+// The refusal follows the acceptor's greeting: the acceptor rejected ours.
 void ChannelDirectory::handle_refusal(Channel& channel, const ControlPacket& refusal) {
   const auto awaits_its_answer = [&](const JoinRequest* request) {
     return request->state_ == JoinRequest::State::kAwaitsAnswer && &request->slot_.channel() == &channel;
@@ -275,9 +275,9 @@ void ChannelDirectory::progress(std::uint64_t now_ns) {
 void ChannelDirectory::advance_setups(std::uint64_t now_ns) {
   if (setups_.empty()) return;
   next_connect_ns_ = kNoDeadline;
-  // Without those that a failed join request adds.
+  // Excludes those that a failed join request adds.
   std::vector<std::unique_ptr<ChannelSetup>> at_work;
-  at_work.reserve(setups_.size());  // so that those which go on have room in what becomes of setups_
+  at_work.reserve(setups_.size());  // room for those that stay in setups_
   at_work.swap(setups_);
   for (auto& setup : at_work) {
     const bool is_late = setup->limit.is_due(now_ns);

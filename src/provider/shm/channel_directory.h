@@ -25,14 +25,14 @@
 
 namespace exs::shm {
 
-// Of one port. Thread: shard.
+// The channels of one port. Thread: shard.
 class ChannelDirectory {
  public:
   static constexpr std::uint64_t kSetupLimitNs = 1'000'000'000;  // of a set-up, and of a join request
   static constexpr std::size_t kHalfOpenMax = 64;  // set-ups by peers, and channels they made without proof
   static constexpr std::size_t kChannelsMax = 4096;
-  // A channel without links waits that long for another one. The end that connected gives up first, so that
-  // nobody joins a channel that is just being closed.
+  // A channel without links waits this long for another one. The connected end gives up first, so that no
+  // link joins a channel that is about to close.
   static constexpr std::uint64_t kIdleConnectedNs = 5'000'000'000;
   static constexpr std::uint64_t kIdleAcceptedNs = 30'000'000'000;
 
@@ -44,7 +44,7 @@ class ChannelDirectory {
 
   // All outlive it.
   ChannelDirectory(const Settings& settings, Poller& poller, CompletionQueue& completions);
-  // After its invitations and join requests. Channels live on with their links.
+  // Destroy its invitations and join requests first. Channels live on with their links.
   ~ChannelDirectory();
   ChannelDirectory(const ChannelDirectory&) = delete;
   ChannelDirectory& operator=(const ChannelDirectory&) = delete;
@@ -54,10 +54,11 @@ class ChannelDirectory {
   Result<std::unique_ptr<ShmUpgrade>> join(std::span<const std::byte> invitation,
                                            std::uint64_t upgrade_token);
 
-  // After each poll of the descriptors: handles what was received, ends what is overdue, drops what is over.
+  // Runs after each poll of the descriptors: handles what was received, ends what is overdue, drops what is
+  // over.
   void progress(std::uint64_t now_ns);
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept;
-  // A channel that is over leaves once it has no link any more. Changed by progress() alone.
+  // A channel that is over leaves once it has no links. Only progress() changes the list.
   [[nodiscard]] std::span<const OpenChannel> channels() const noexcept { return channels_; }
 
  private:
@@ -74,7 +75,7 @@ class ChannelDirectory {
   void send_join(JoinRequest& request, const std::shared_ptr<Channel>& channel);
   void handle_join_answer(Channel& channel, const ControlPacket& answer);
   void handle_refusal(Channel& channel, const ControlPacket& refusal);
-  // Null: none does.
+  // Null: no request waits for it.
   [[nodiscard]] JoinRequest* request_awaiting(const RandomId& peer_socket) const;
   void fail_join_requests(const RandomId& peer_socket, const Reason& why);
   void advance_join_requests(std::uint64_t now_ns);

@@ -35,7 +35,7 @@ int open_pidfd(int socket, pid_t peer) {
   int pidfd = -1;
   socklen_t bytes = sizeof pidfd;
   if (kernel::getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &bytes) == 0) return pidfd;
-  // Before Linux 6.5. The peer lives: its greeting has just come over the socket.
+  // For Linux before 6.5. The peer lives: its greeting has just arrived over the socket.
   return kernel::pidfd_open(peer);
 }
 
@@ -170,7 +170,7 @@ bool ChannelSetup::apply_greeting(ReceivedPacket& received) {
     return false;
   }
   const auto& [memfd, doorbell] = received.descriptors;
-  // What is written to must be an eventfd: anything else could block the writer.
+  // We write to the doorbell, so it must be an eventfd; any other file could block the writer.
   if (received.descriptor_count != kPacketDescriptorsMax || !is_eventfd(doorbell.get())) {
     refuse(Reason::make(ReasonCode::kFailed, "the peer's set-up is malformed: its descriptors"));
     return false;
@@ -245,7 +245,7 @@ void ChannelSetup::take_packet() {
   if (kind != expected) return refuse(Reason::make(ReasonCode::kFailed, "the peer's set-up is malformed"));
   if (!apply_greeting(*received)) return;
   if (kind == PacketKind::kAcceptorGreeting && !send_greeting(PacketKind::kConnectorGreeting)) return;
-  // What follows in the socket is the channel's.
+  // The following packets of the socket belong to the channel.
   poller_.remove(parts_.socket.get());
   polled_ = false;
   state_ = State::kReady;

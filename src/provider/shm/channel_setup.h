@@ -1,5 +1,5 @@
-// Two ports become a channel: credentials, memory, doorbells and what each may do to the other, over a Unix
-// socket.
+// Two ports set up a channel over a Unix socket: credentials, memory, doorbells, and the permissions of each
+// towards the other.
 //
 //   connector                            acceptor
 //   connects
@@ -61,7 +61,7 @@ class ChannelSetup final : public Pollable {
  private:
   void take_packet();
   void fail(const Reason& why);
-  // The acceptor tells its peer, too.
+  // The acceptor also notifies its peer.
   void refuse(const Reason& why);
   bool check_user();
   bool make_greeting(ControlPacket& greeting, UniqueFd& memfd);

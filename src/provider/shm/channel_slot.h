@@ -9,8 +9,8 @@
 
 namespace exs::shm {
 
-// What a join leads to. Gives our number back when it is destroyed, so a link keeps it as long as it lives.
-// Thread: shard.
+// The result of a join. Its destructor gives our number back, so a link keeps it as long as it lives. Thread:
+// shard.
 class ChannelSlot {
  public:
   ChannelSlot() = default;
@@ -29,7 +29,7 @@ class ChannelSlot {
   [[nodiscard]] Channel& channel() const noexcept { return *channel_; }
   [[nodiscard]] const std::shared_ptr<Channel>& shared_channel() const noexcept { return channel_; }
   [[nodiscard]] std::uint32_t our_number() const noexcept { return our_number_; }
-  // By which we address the peer's link.
+  // The number by which we address the peer's link.
   [[nodiscard]] std::uint32_t peer_number() const noexcept { return peer_number_; }
   // The responder learns it from the answer to its join.
   void set_peer_number(std::uint32_t number) noexcept { peer_number_ = number; }

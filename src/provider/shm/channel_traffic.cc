@@ -36,7 +36,7 @@ void ChannelTraffic::process() {
     log(LogLevel::kWarn, "shm: process {} broke the counters of a ring: EPROTO", channel_->peer_pid());
     channel_->end(Status(EPROTO));
   }
-  // What a peer wrote before it went is all handled; what is left of one that broke the rules is not.
+  // All records of an ended peer are handled first. The rest of a peer that broke the rules is not.
   if (channel_->is_over() && (!over || drained_)) end_all();
 }
 

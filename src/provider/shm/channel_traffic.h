@@ -39,7 +39,7 @@ class ChannelTraffic {
 
   // Handles what arrived, lets busy links continue, and ends all when the channel is over.
   void process();
-  // Whether the last process() handled all that was there.
+  // The last process() handled all records.
   [[nodiscard]] bool drained() const noexcept { return drained_; }
   [[nodiscard]] bool has_work() const noexcept { return has_work_; }
   // False: there is work.
@@ -60,7 +60,7 @@ class ChannelTraffic {
     return true;
   }
   [[nodiscard]] bool payload_is_gone() const noexcept { return channel_->out().source_is_gone(); }
-  // Where the next piece goes. Empty: all are under way.
+  // Room for the next piece. Empty: all pieces are in use.
   std::span<std::byte> piece_room() {
     const std::span<std::byte> room = staging_out_.room();
     pieces_short_ = pieces_short_ || room.empty();
@@ -72,9 +72,9 @@ class ChannelTraffic {
   // The link has more to do than it could at once: each process() lets it continue.
   void add_busy(ShmLink& link);
   void remove_busy(ShmLink& link) noexcept;
-  // So that a link which is on the channel needs no memory to be busy, and none to end.
+  // Reserves memory, so that a link on the channel needs none to become busy or to end.
   void make_room_for_link();
-  // A link of ours is gone: its memory is ours again on return, and the peer is told.
+  // A link of ours has gone. On return its memory is ours again, and the peer has been notified.
   void link_closed(std::uint32_t our_link, std::uint32_t peer_link, Ending ending) noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// Which end moves the bytes of a READ: the peer when it is asked, or the end that reads when the peer is
+// Decides which end moves the bytes of a READ: the peer, when it is asked, or the reading end, if the peer is
 // late.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace exs::shm {
 
-// Our reads that are, or may be, carried out by the peer. A claim word holds a generation and which end
-// moves the bytes; the generation changes with every read, so what is late for one read cannot claim the
-// next. Thread: shard.
+// Our reads that the peer carries out, or may. A claim word has a generation and the end that moves the
+// bytes. The generation changes with every read, so a late step of one read cannot claim the next. Thread:
+// shard.
 class Claims {
  public:
   explicit Claims(std::span<std::byte> segment) : words_(transfer_words_of(segment)) {}
@@ -24,7 +24,7 @@ class Claims {
   };
   // False: all are in use.
   bool open(Ticket& ticket);
-  // Nothing may follow any more for this ticket.
+  // No further record for this ticket may follow.
   void close(Ticket ticket);
   [[nodiscard]] bool has_begun(Ticket ticket) const;
   // False: the peer has begun.

@@ -14,7 +14,7 @@ namespace exs::shm {
 namespace {
 
 constexpr std::size_t kControlBytes = CMSG_SPACE(kPacketDescriptorsMax * sizeof(int));
-// Of what finds no room here the kernel drops the rest, and closes it in our call.
+// The kernel drops descriptors without room here, and closes them in our call.
 constexpr std::size_t kPassedMax = 253;  // by one message, in Linux
 constexpr std::size_t kReceivedControlBytes = CMSG_SPACE(kPassedMax * sizeof(int));
 
@@ -73,7 +73,8 @@ Result<ReceivedPacket> receive_packet(int socket) {
   message.msg_controllen = sizeof control;
   constexpr int kFlags = MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
   ssize_t length = kernel::recvmsg(socket, &message, kFlags);
-  // A peer that left with something unread: the kernel tells so first, once, and then what the peer had said.
+  // If a peer left with unread packets, the kernel reports that first, once. Then it delivers what the peer
+  // had sent.
   if (length < 0 && errno == ECONNRESET) length = kernel::recvmsg(socket, &message, kFlags);
   if (length < 0) return failure(errno == EWOULDBLOCK ? EAGAIN : errno);
   take_descriptors(message, received);

@@ -1,4 +1,4 @@
-// What the two ends of a channel send each other over its Unix socket: set-up, joins, and descriptors. Each
+// The messages between the two ends of a channel over its Unix socket: set-up, joins, and descriptors. Each
 // is one packet of a SOCK_SEQPACKET socket.
 #pragma once
 

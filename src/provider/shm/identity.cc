@@ -62,7 +62,7 @@ Reason unreadable(const char* path, int error) {
                       "%s cannot be read: %s", path, std::strerror(error));
 }
 
-// What is enough to tell two hosts apart by eye.
+// Enough bits to tell two hosts apart by eye.
 std::uint32_t start_of(const RandomId& id) {
   return load_be<std::uint32_t>(id.data());
 }

@@ -1,4 +1,4 @@
-// Who a process is to its host, and what an invitation tells the peer of it.
+// The identity of a process on its host, and the part that an invitation carries to the peer.
 #pragma once
 
 #include <sys/types.h>
@@ -20,16 +20,16 @@ using RandomId = std::array<std::byte, 16>;
 // EIO: the kernel gives no random bytes.
 Result<RandomId> random_id();
 
-// Where a process runs. Thread: immutable value.
+// The place where a process runs. Thread: immutable value.
 struct Identity {
   RandomId host{};                  // the kernel's boot identity
   std::uint64_t net_namespace = 0;  // inode; abstract sockets are found within one only
 
-  // ENOTSUP: /proc cannot be read; `why_not` tells.
+  // ENOTSUP: /proc cannot be read; `why_not` has the reason.
   static Result<Identity> of_this_process(Reason& why_not);
 };
 
-// What the initiator sends to the responder over the network's provider; in bytes, big-endian:
+// The initiator's message to the responder over the network's provider. In bytes, big-endian:
 //   0 version (1)  1 zero (7)  8 host (16)  24 network namespace (8)  32 socket (16)  48 token (16)
 struct Invitation {
   static constexpr std::size_t kBytes = 64;
@@ -44,7 +44,7 @@ struct Invitation {
   static std::optional<Invitation> decode(std::span<const std::byte> bytes);
 };
 
-// Whether the peer of that identity can be reached; `why_not` tells when not.
+// The peer of that identity can be reached. Otherwise `why_not` has the reason.
 bool within_reach(const Identity& ours, const Identity& peers, Reason& why_not);
 
 // The process at the other end of a Unix socket, as the kernel vouches for it.

@@ -20,7 +20,7 @@ class ChannelDirectory;
 // Destroyed before the port that made it.
 class ShmUpgrade : public PendingUpgrade {
  public:
-  // What the peer must be told; empty of a join request. Valid while the upgrade lives.
+  // The bytes for the peer; empty for a join request. Valid while the upgrade lives.
   [[nodiscard]] virtual std::span<const std::byte> invitation() const noexcept = 0;
   // EAGAIN: not joined (yet). ECONNRESET: joined, but the channel has ended. Once; the slot is the caller's
   // then.

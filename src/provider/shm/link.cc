@@ -240,7 +240,7 @@ void ShmLink::close() noexcept {
 
 void ShmLink::end(Status status, Ending ending) noexcept {
   if (is_over()) return;
-  // A peer that ends in order still leaves posts behind that cannot be carried out any more.
+  // A peer that ends in order still leaves posts that cannot be carried out any more.
   shut(status.ok() ? Status(ECONNRESET) : status, ending);
   context_.completions.push_last(*completions_, {CompletionKind::kDisconnected, status, 0, token_, 0});
 }

@@ -38,7 +38,7 @@ class ShmLink final : public Link, public Pollable {
   ShmLink(PortContext& context, ChannelTraffic& traffic, ChannelSlot slot, int descriptor,
           const ConnectParameters& parameters, std::uint64_t token, const TagKey& tag_key);
   ~ShmLink() override;
-  // On failure the link is good for nothing but destruction.
+  // After a failure the link can only be destroyed.
   Status start();
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
@@ -60,7 +60,7 @@ class ShmLink final : public Link, public Pollable {
   void ready(std::uint32_t events) override;
   // All has been handled that came before the TCP connection ended. True: the link needs no further call.
   bool on_tcp_end(std::uint64_t now_ns);
-  // When to call again.
+  // The time of the next call.
   [[nodiscard]] std::uint64_t end_due_ns() const noexcept { return end_due_.due_ns(); }
   [[nodiscard]] ChannelTraffic& traffic() noexcept { return traffic_; }
 
@@ -75,7 +75,7 @@ class ShmLink final : public Link, public Pollable {
   void out_of_memory() noexcept { end(Status(ENOMEM), Ending::kLost); }
   // Does what it can of what was left, one step of each kind of work.
   Progress continue_work();
-  // Whether the mark changed.
+  // Returns whether the mark changed.
   bool mark_busy() noexcept { return !std::exchange(busy_, true); }
   void unmark_busy() noexcept { busy_ = false; }
 
@@ -91,7 +91,7 @@ class ShmLink final : public Link, public Pollable {
     QueuedKind kind = QueuedKind::kSend;
     std::unique_ptr<std::byte[]> header;  // kSend
     std::size_t header_bytes = 0;
-    std::span<const std::byte> payload;  // of a write: what is still to be moved
+    std::span<const std::byte> payload;  // of a write: the rest to move
     RemoteSlice to;                      // kWrite: likewise
     bool begun = false;
     std::uint64_t token = 0;
@@ -104,7 +104,7 @@ class ShmLink final : public Link, public Pollable {
     kDone,
   };
   struct PendingRead {
-    std::span<std::byte> into;  // what is still to come
+    std::span<std::byte> into;  // the rest to receive
     std::uint64_t address = 0;
     std::uint32_t key = 0;
     ReadState state = ReadState::kWaiting;
@@ -116,13 +116,13 @@ class ShmLink final : public Link, public Pollable {
   struct ServedRead {
     Claims::Ticket ticket;
     std::uint32_t key = 0;
-    std::span<const std::byte> source;  // what is still to be moved
+    std::span<const std::byte> source;  // the rest to move
   };
 
   [[nodiscard]] bool is_over() const noexcept { return state_ == State::kEnded || state_ == State::kClosed; }
   void queue(QueuedPost outgoing);
   Progress send_queued();
-  // Whether it has been done with.
+  // True: the message needs no further step.
   bool send(QueuedPost& message);
   Progress write_step(QueuedPost& write, std::size_t& pieces);
   Progress write_directly(QueuedPost& write);
@@ -145,7 +145,7 @@ class ShmLink final : public Link, public Pollable {
   // The program has unmapped memory of an operation.
   void memory_gone() { end(memory_fault(), Ending::kLost); }
   [[nodiscard]] Status memory_fault() const;
-  // After an access to the peer's memory that did not go well.
+  // Handles a failed access to the peer's memory.
   void access_failed(Status status, const char* what);
   void end(Status status, Ending ending) noexcept;
   void shut(Status status, Ending ending) noexcept;
@@ -153,7 +153,7 @@ class ShmLink final : public Link, public Pollable {
     context_.completions.push(*completions_, {kind, status, length_bytes, token_, token});
   }
 
-  // Of a post that the link's end cuts off.
+  // Completes a post that the link's end cuts off.
   void complete_cut(CompletionKind kind, Status status, std::uint64_t token) noexcept {
     context_.completions.push_if_room(*completions_, {kind, status, 0, token_, token});
   }

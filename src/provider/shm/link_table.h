@@ -11,15 +11,15 @@ namespace exs::shm {
 
 class ShmLink;
 
-// A number is an index into the table, and the generation of its entry in the upper bits: what is late for a
-// link that is gone does not reach the one that follows it. Thread: shard.
+// A number has an index into the table, and in the upper bits the generation of its entry. A late record for
+// a link that has gone does not reach its successor. Thread: shard.
 class LinkTable {
  public:
   // A number that no link has; never 0. ENOSPC: too many.
   Result<std::uint32_t> reserve();
   void attach(std::uint32_t number, ShmLink& link);
   void remove(std::uint32_t number);
-  // Null: the link is gone, or not attached yet, or no such number was ever given.
+  // Null: the link has gone or is not attached yet, or the number was never given.
   [[nodiscard]] ShmLink* find(std::uint32_t number) const noexcept {
     const std::uint32_t index = number & kIndexMask;
     return index < entries_.size() && entries_[index].number == number ? entries_[index].link : nullptr;

@@ -13,9 +13,9 @@ namespace {
 
 // Up to here one system call costs less than asking the peer and copying twice. READs beyond it are timed (read_choice.h).
 constexpr std::size_t kSystemCallBytes = 4096;
-// What is read at once keeps other links waiting so long, as one piece does.
+// A read at once delays other links as long as one piece does.
 constexpr std::size_t kNowBytes = std::size_t{64} * 1024;
-// A peer that has not begun after that long does something else.
+// After this time without a begin, the peer is assumed to be busy.
 constexpr std::uint64_t kAnswerLimitNs = 30'000;
 // Pieces that one link moves before other links continue.
 constexpr std::size_t kPiecesPerStep = 4;
@@ -132,7 +132,7 @@ Status ShmLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t token
   return {};
 }
 
-// Those that were posted before come first.
+// Earlier posts precede this one.
 Status ShmLink::read_now(LocalSlice into, RemoteSlice from) {
   const bool is_next = state_ == State::kOpen && reads_.empty() && depths_.reads_out > 0;
   const bool is_short = into.length_bytes > 0 && into.length_bytes <= std::min(from.length_bytes, kNowBytes);
@@ -275,7 +275,7 @@ void ShmLink::on_read_piece(const ReadPiece& piece, std::span<const std::byte> b
   if (read == nullptr || bytes.empty() || bytes.size() > read->into.size()) {
     return fault("an answer that nobody asked for");
   }
-  // Who may be answering does not have the read taken back any more.
+  // An honest peer claims a read before it answers; from then on the read cannot be taken back.
   if (read->state == ReadState::kAsked && !traffic_.claims.has_begun(read->ticket)) {
     return fault("an answer that was not begun");
   }

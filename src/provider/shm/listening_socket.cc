@@ -36,7 +36,7 @@ AbstractAddress::AbstractAddress(const RandomId& socket_id) {
 ListeningSocket::~ListeningSocket() {
   if (!socket_.valid()) return;
   poller_.remove(socket_.get());
-  // Peers that wait in it are closed by who they are, not all at once with it.
+  // Waiting peers are closed according to their user, not all at once with the socket.
   kernel::shutdown(socket_.get(), SHUT_RDWR);
   spare_.reset();  // a descriptor for them
   while (accept_next().valid()) continue;
@@ -102,7 +102,7 @@ void ListeningSocket::refuse_for_lack_of_descriptors() {
 
 void ListeningSocket::resume(std::uint64_t now_ns, bool has_room) {
   if (!is_paused() || now_ns < retry_ns_) return;
-  // Nobody tells when another user's connection is closed at last.
+  // The last close of another user's connection causes no notification.
   retry_ns_ = closing() > 0 ? now_ns + kRetryNs : 0;
   if (!has_room) return;
   retry_ns_ = 0;

@@ -34,20 +34,20 @@ class ListeningSocket final : public Pollable {
   ListeningSocket(const ListeningSocket&) = delete;
   ListeningSocket& operator=(const ListeningSocket&) = delete;
 
-  // Once. False: `why_not` tells.
+  // Call it once. False: `why_not` has the reason.
   bool open(Reason& why_not);
   [[nodiscard]] bool is_open() const noexcept { return socket_.valid(); }
   [[nodiscard]] const RandomId& id() const noexcept { return id_; }
 
-  // The peer that waits longest. Invalid: none, or one that had to be told that there is no descriptor for
-  // it.
+  // Returns the peer that has waited longest. Invalid: no peer waits, or the peer was told that there is no
+  // descriptor for it.
   PeerSocket accept();
   // Peers wait in the kernel until resume().
   void pause() { watch(false); }
   [[nodiscard]] bool is_paused() const noexcept { return socket_.valid() && !watched_; }
   // Listens again if there is room for peers, and a descriptor to spare.
   void resume(std::uint64_t now_ns, bool has_room);
-  // When resume() is worth another call. 0: nothing to wait for.
+  // The time from which resume() is worth another call. 0: there is nothing to wait for.
   [[nodiscard]] std::uint64_t retry_ns() const noexcept { return retry_ns_; }
 
   void ready(std::uint32_t) override { accept_peers_(); }
@@ -61,7 +61,7 @@ class ListeningSocket final : public Pollable {
   const std::function<void()> accept_peers_;
   RandomId id_{};
   UniqueFd socket_;
-  UniqueFd spare_;  // given up to tell a peer that there is no descriptor for it
+  UniqueFd spare_;  // given up to notify a peer that there is no descriptor for it
   bool watched_ = false;
   std::uint64_t retry_ns_ = 0;
 };

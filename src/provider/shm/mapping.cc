@@ -19,7 +19,7 @@ constexpr unsigned MFD_NOEXEC_SEAL = 8U;
 
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
-// Where vm.memfd_noexec is 2 only memory that cannot be executed is given; kernels before 6.3 know no such
+// If vm.memfd_noexec is 2, only memory without execution is available. Kernels before 6.3 do not know the
 // flag.
 int new_memfd() {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -27,8 +27,7 @@ int new_memfd() {
   return descriptor < 0 && errno == EINVAL ? kernel::memfd_create("exs-shm", kFlags) : descriptor;
 }
 
-// Huge pages are left out because a page that has run out of them raises SIGBUS. Only a memfd tells its
-// seals.
+// Excludes huge pages, because a page without backing raises SIGBUS. Only a memfd reports its seals.
 bool has_this_size_for_ever(int descriptor, std::size_t bytes) {
   const int seals = kernel::fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & kSizeSeals) != kSizeSeals) return false;

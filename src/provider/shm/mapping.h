@@ -1,4 +1,4 @@
-// A memfd that can change its size no more, and mapped: no access within it can fault, whatever a peer does.
+// A memfd of fixed size, and mapped: no access within it can fault, whatever a peer does.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ class Mapping {
   // New and zero; the descriptor, for the peer, ends with its last owner. ENOMEM, EMFILE, EPERM ...:
   // memfd_create, or what followed, was refused.
   static Result<Mapping> create(std::size_t bytes, UniqueFd& descriptor_out);
-  // Of a peer; the descriptor stays the caller's. EPROTO: not a memfd of this very size, sealed against
-  // shrinking and growing and open for writing.
+  // Maps a peer's memory; the descriptor stays the caller's. EPROTO: it is no memfd of exactly this size,
+  // sealed against shrinking and growing and open for writing.
   static Result<Mapping> of_peer(int descriptor, std::size_t bytes);
 
   Mapping() = default;

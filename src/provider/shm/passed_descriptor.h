@@ -1,6 +1,6 @@
-// A descriptor that a peer has passed. It may be of any kind, and the last close of one can take as long as the peer likes: that of
-// a TCP socket with SO_LINGER and unsent bytes an hour, that of a file whatever its file system does. So whatever is not of the kinds
-// that an honest peer passes is closed by a thread of its own.
+// A descriptor that a peer has passed, of any kind. Its last close can take as long as the peer likes. With
+// SO_LINGER and unsent bytes a TCP socket takes an hour, and a file takes what its file system takes. So a
+// descriptor of another kind than honest peers pass is closed by a separate thread.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class PassedDescriptor {
 
   [[nodiscard]] int get() const noexcept { return descriptor_.get(); }
   [[nodiscard]] bool valid() const noexcept { return descriptor_.valid(); }
-  // To who has looked at its kind.
+  // For callers that have checked its kind.
   UniqueFd release() noexcept { return std::move(descriptor_); }
   void reset() noexcept;
 
@@ -39,10 +39,10 @@ class PassedDescriptor {
 // Writing to one never waits while it does not block, and neither does closing it.
 bool is_eventfd(int descriptor) noexcept;
 
-// By a thread, which nobody waits for.
+// Closes in a thread for which no other thread waits.
 void close_elsewhere(UniqueFd descriptor) noexcept;
 void close_elsewhere(std::vector<UniqueFd> descriptors) noexcept;
-// Such threads, of the whole process. With kClosingMax no more peers should be accepted.
+// The number of such threads in the process. At kClosingMax, accept no more peers.
 std::size_t closing() noexcept;
 inline constexpr std::size_t kClosingMax = 8;
 

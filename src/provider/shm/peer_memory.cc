@@ -23,7 +23,7 @@ constexpr std::uint64_t kProcessCheckNs = 100'000'000;
 constexpr std::uint64_t kCloseWaitNs = 100'000'000;
 constexpr int kSpins = 1000;
 
-// One byte of each page, as the kernel sees it: a copy has failed, and it is to be told whose memory is to blame.
+// Tests one byte of each page as the kernel sees it. After a failed copy this shows whose memory is missing.
 template <typename IsThere>
 bool is_there(std::span<const std::byte> memory, IsThere&& is_byte_there) {
   const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -157,7 +157,8 @@ Status PeerMemory::close(std::uint32_t our_link) {
   }
   const std::uint64_t deadline_ns = monotonic_ns() + kCloseWaitNs;
   while (is_accessed()) {
-    // Killed in the middle of it: the word stays as it was, and nobody touches anything any more.
+    // The peer was killed in the middle of an access. The word stays as it was, and no process touches the
+    // memory any more.
     if (channel_.peer_is_gone()) return Status(ECONNRESET);
     if (monotonic_ns() > deadline_ns) return Status(ETIMEDOUT);
     kernel::sched_yield();

@@ -1,5 +1,5 @@
-// READ and WRITE straight to the peer's memory: mapped here, or by system call. transfer_words.h tells why no
-// byte lands in memory of a link that has been closed.
+// READ and WRITE directly in the peer's memory: mapped here, or by system call. transfer_words.h explains why
+// no byte reaches the memory of a closed link.
 #pragma once
 
 #include <sys/types.h>
@@ -36,11 +36,12 @@ class PeerMemory {
   [[nodiscard]] Method method_for(std::uint64_t address, std::uint64_t length_bytes);
   struct Moved {
     std::size_t bytes = 0;
-    // EAGAIN: a link of the peer has closed, handle what it wrote first. EOPNOTSUPP: this method works no
-    // longer. EPROTO: no such memory. ECONNRESET: no such process. EFAULT: our own is not mapped any more.
+    // EAGAIN: a link of the peer has closed; handle its records first. EOPNOTSUPP: this method works no
+    // longer. EPROTO: no such memory. ECONNRESET: no such process. EFAULT: our own memory is not mapped any
+    // more.
     Status status;
   };
-  // At most kAccessBytes of it. `link`: the peer's number of the link whose window it is.
+  // Moves at most kAccessBytes. `link`: the peer's number of the link that owns the window.
   Moved read(std::uint32_t link, std::span<std::byte> into, std::uint64_t address);
   Moved write(std::uint32_t link, std::span<const std::byte> from, std::uint64_t address);
 

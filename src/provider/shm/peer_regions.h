@@ -20,15 +20,15 @@ class PeerRegions {
   struct View {
     std::byte* start = nullptr;
     std::size_t length_bytes = 0;
-    std::shared_ptr<const Mapping> mapping;  // for who needs the memory for longer
+    std::shared_ptr<const Mapping> mapping;  // for callers that need the memory for longer
   };
 
-  // By a kShareRegion. EPROTO: the peer broke the rules. A region that cannot be mapped is left out: its
-  // bytes go another way.
+  // Handles a kShareRegion. EPROTO: the peer broke the rules. A region that cannot be mapped is left out; its
+  // bytes take another way.
   Status map(const ReceivedPacket& shared);
   void unmap(std::uint32_t key);
   void clear() { regions_.clear(); }
-  // Null: not mapped. Good until the next call of this class.
+  // Null: not mapped. Valid until the next call of this class.
   [[nodiscard]] const View* find(std::uint32_t key) const {
     const auto found = regions_.find(key);
     return found == regions_.end() ? nullptr : &found->second;

@@ -9,14 +9,14 @@
 namespace exs::shm {
 namespace {
 
-// Nobody is at the other end of a socket that is not connected.
+// An unconnected socket has no user at its other end.
 bool is_another_users(int socket) {
   constexpr auto kNobody = static_cast<uid_t>(-1);
   const Result<Credentials> peer = Credentials::of_peer(socket);
   return !peer || (peer->uid != kNobody && peer->uid != kernel::geteuid());
 }
 
-// The descriptors in packets that nobody has received would end with the socket.
+// Unreceived packets may have descriptors, which would be closed with the socket.
 void empty(int socket) {
   constexpr int kPacketsMax = 1000;  // more than a socket holds
   kernel::shutdown(socket, SHUT_RD);

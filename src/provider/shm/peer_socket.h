@@ -1,5 +1,6 @@
-// The end of a connection over a Unix socket. Its peer may have put descriptors into it that nobody has received, and that must
-// not be closed here (passed_descriptor.h). From another user nothing is received, so his connection is closed by a thread of its own.
+// The end of a connection over a Unix socket. The peer may have sent descriptors that are unreceived, and
+// that must not be closed here (passed_descriptor.h). Nothing is received from another user, so that user's
+// connection is closed by a separate thread.
 #pragma once
 
 #include <utility>

@@ -74,7 +74,7 @@ class ShmPort final : public Port, private ConnectionUpgrade, private RegionObse
 
   const UniqueFd region_gone_fd_;
   RegionGone region_gone_event_;
-  std::atomic<bool> any_gone_{false};  // a hint for who holds the shard; gone_ says it
+  std::atomic<bool> any_gone_{false};  // a hint for the holder of the shard; gone_ is exact
   Mutex gone_mutex_;
   std::vector<MemoryKey> gone_ EXS_GUARDED_BY(gone_mutex_);
 };

@@ -1,4 +1,4 @@
-// What the channels and links of one port share.
+// The common state of one port's channels and links.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct PortContext {
   PortContext(Poller&& opened, const Settings& chosen, SharedRegions& known, RegionObserver& port)
       : settings(chosen), regions(known), region_observer(port), poller(std::move(opened)) {}
 
-  // Null: not memory that peers can map.
+  // Null: peers cannot map this memory.
   const SharedRegion* region(MemoryKey key) {
     if (key.value == 0) return nullptr;
     if (const auto found = announced.find(key.value); found != announced.end()) return found->second.get();
@@ -40,7 +40,7 @@ struct PortContext {
   RegionObserver& region_observer;
   Poller poller;
   CompletionQueue completions;
-  std::uint64_t now_ns = 0;                // as progress() was told last
+  std::uint64_t now_ns = 0;                // as last passed to progress()
   std::uint64_t arrivals = 0;              // records taken
   std::vector<ChannelTraffic*> unflushed;  // whose peers may have to be woken
   std::vector<ShmLink*> ending;            // links whose TCP connection has ended

@@ -1,4 +1,4 @@
-// Whether process_vm_readv(2) and process_vm_writev(2) reach the peer's memory: tried, not guessed.
+// Tests whether process_vm_readv(2) and process_vm_writev(2) reach the peer's memory, by a trial.
 #pragma once
 
 #include <sys/types.h>
@@ -8,10 +8,10 @@
 
 namespace exs::shm {
 
-// Where peers may try it on this process: fills the greeting's nonce and addresses. The memory stays for as
-// long as the process lives, because a peer may be late.
+// Offers memory of this process for the peer's trial: fills the greeting's nonce and addresses. The memory
+// stays as long as the process lives, because a peer may be late.
 Status offer_probe(ControlPacket& greeting);
-// Tries it on the peer that sent the greeting. False: `why_not` tells.
+// Tries it on the peer that sent the greeting. False: `why_not` has the reason.
 bool probe_memory(pid_t peer, const ControlPacket& greeting, Reason& why_not);
 
 }  // namespace exs::shm

@@ -1,6 +1,6 @@
-// Which way a READ takes of memory that is not mapped here: in pieces, which both ends copy at the same time, or by a system call
-// of the end that reads. Which is faster depends on the machine, on the cores that the two threads run on and on the length,
-// so both are tried, on the reads of the application, and tried again after some thousand.
+// Chooses the way of a READ of memory that is not mapped here: in pieces, which both ends copy at the same
+// time, or by a system call of the reading end. The faster way depends on the machine, on the threads' cores
+// and on the length. So both are tried on the application's reads, and tried again after some thousand reads.
 #pragma once
 
 #include <array>
@@ -17,21 +17,21 @@ class ReadChoice {
   using Clock = std::uint64_t (*)();
   explicit ReadChoice(Clock clock = monotonic_ns) noexcept : clock_(clock) {}
 
-  // Of each way, in a trial.
+  // The reads of each way in a trial.
   static constexpr std::uint32_t kTrialReads = 16;
-  // From one trial to the next: what the slower way costs in it is hardly seen.
+  // The reads between two trials: the slower way's cost is small in these.
   static constexpr std::uint32_t kReadsAChoice = 1024;
 
-  // Of a read of that length.
+  // Chooses for a read of that length.
   [[nodiscard]] bool prefers_call(std::size_t length_bytes) const {
     const Choice& choice = choice_for(length_bytes);
     if (choice.reads < kTrialReads) return false;
     return choice.reads < 2 * kTrialReads || choice.call_is_faster;
   }
 
-  // A read in pieces begins. True: it is timed, and end_pieces() must tell of its end.
+  // A read in pieces begins. True: it is timed, and end_pieces() must report its end.
   [[nodiscard]] bool begin_pieces(std::size_t length_bytes);
-  // `bytes_moved`: 0 where the read was cut off.
+  // `bytes_moved`: 0 if the read was cut off.
   void end_pieces(std::size_t length_bytes, std::size_t bytes_moved);
 
   // A system call begins. The time now, or 0 where it is not timed.
@@ -42,7 +42,7 @@ class ReadChoice {
   struct Speed {
     std::uint64_t bytes = 0;
     std::uint64_t ns = 0;
-    // One trial tells little: what came of those before counts, too, and less each time.
+    // One trial proves little. Earlier ones count, too, each with less weight.
     void fade() {
       bytes /= 2;
       ns /= 2;
@@ -51,7 +51,7 @@ class ReadChoice {
   struct Choice {
     std::uint32_t reads = 0;  // since the last trial began
     bool call_is_faster = false;
-    Speed pieces;  // while any was under way
+    Speed pieces;  // while pieces were in progress
     Speed call;
     std::uint32_t under_way = 0;
     std::uint64_t counted_ns = 0;  // until then time has been counted for pieces

@@ -1,4 +1,4 @@
-// What the records of a ring mean to links. Both ends run on one machine, so integers are the host's.
+// The meaning of a ring's records for links. Both ends run on one machine, so integers have the host's order.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ enum class Ending : std::uint16_t {
   kLost = 2,   // something was cut short
 };
 
-// Which of the reader's reads, by the claim word it is asked under (claims.h).
+// Identifies one of the reader's reads by its claim word (claims.h).
 struct ReadRequest {
   std::uint32_t claim = 0;
   std::uint32_t generation = 0;

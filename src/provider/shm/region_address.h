@@ -1,11 +1,11 @@
-// The address of a window as the peer is told it.
+// The address of a window in the form for the peer.
 #pragma once
 
 #include <cstdint>
 
 namespace exs::shm {
 
-// An address on the wire: of a region that its owner has announced, or plain. 0: cannot be told so.
+// An address on the wire: in an announced region, or plain. 0: it has no such form.
 inline constexpr std::uint64_t kRegionBit = std::uint64_t{1} << 63;
 inline constexpr unsigned kRegionShift = 40;
 constexpr std::uint64_t region_address(std::uint32_t key, std::uint64_t offset, std::uint64_t length_bytes) {

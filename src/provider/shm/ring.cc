@@ -85,7 +85,7 @@ bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> fi
   }
   std::byte* const head = slot_at(segment_, written_.slots);
   source_is_gone_ = !fill_slot(head, first_here, second_here);
-  if (source_is_gone_) return false;  // nobody looks at what lies there before the lap does
+  if (source_is_gone_) return false;  // no reader looks at this place before the lap is there
   shared_word<std::uint16_t>(head + kKindOffset).store(header.kind, std::memory_order_relaxed);
   shared_word<std::uint16_t>(head + kFlagsOffset).store(header.flags, std::memory_order_relaxed);
   shared_word<std::uint32_t>(head + kLinkOffset).store(header.link, std::memory_order_relaxed);
@@ -159,7 +159,7 @@ bool RingReader::take_header() {
   if (header.length_bytes > kRecordBytesMax) return fail();
   header_ = header;
   is_shown_ = true;
-  // What has come behind it arrives here while this record is handled.
+  // The next record arrives here while this one is handled.
   __builtin_prefetch(slot(read_.slots + 1));
   fetch_rest_of(read_.slots + 1);
   return true;
@@ -193,7 +193,7 @@ void RingReader::publish() {
   shared_word<std::uint64_t>(segment_ + kConsumedOffset).store(read_.slots, std::memory_order_release);
 }
 
-// A wish only grows, so what is not beyond the last one that was answered is no news.
+// A wish only grows. One that is not beyond the last answered wish is not new.
 bool RingReader::writer_wants(std::uint64_t slots) {
   const auto annex =
       shared_word<std::uint64_t>(segment_ + kAnnexWantedOffset).load(std::memory_order_relaxed);

@@ -30,7 +30,7 @@
 
 namespace exs::shm {
 
-// What a record is to the two ports; records.h says what it means to links.
+// The part of a record that the two ports use. records.h has its meaning for links.
 struct RecordHeader {
   std::uint32_t link = 0;  // the reader's link number; 0: to the channel
   std::uint16_t kind = 0;  // a RecordKind (records.h)
@@ -52,8 +52,8 @@ class RingWriter {
              std::span<const std::byte> second = {});
   // The last write found that `second` is not there.
   [[nodiscard]] bool source_is_gone() const noexcept { return source_is_gone_; }
-  // After a write that found no room: the reader is asked to ring when that record fits and a quarter of the
-  // slots and of the annex is free. False: it does already, write again; nobody will ring.
+  // After a write without room: asks the reader to ring when that record fits and a quarter of the slots and
+  // of the annex is free. False: it fits already, so write again; the reader will not ring.
   [[nodiscard]] bool ask_for_room();
   // After writing, before turning to something else: whether the reader sleeps and must be rung. True once a
   // sleep.
@@ -100,10 +100,10 @@ class RingReader {
   // Done with the record that peek() showed. True: the writer waits for room, there is some, and it must be
   // rung.
   [[nodiscard]] bool pop();
-  // Whenever peek() finds nothing: tells the writer what was done with. True: as pop().
+  // Call it when peek() finds nothing: tells the writer what has been handled. True: as pop().
   [[nodiscard]] bool settle();
-  // As settle(), before the reader sleeps: from its return the writer rings who writes. peek() must be called
-  // once more.
+  // Like settle(), before the reader sleeps: from its return on the writer rings for each write. Call peek()
+  // once more afterwards.
   [[nodiscard]] bool fall_asleep();
   // The reader looks again: the writer need not ring.
   void wake_up();
@@ -133,7 +133,7 @@ class RingReader {
   RingAccount answered_;          // the wish for room that was answered last
   std::uint32_t lap_ = 1;         // of the next slot
   bool is_shown_ = false;         // peek() has shown the next record
-  bool asleep_ = false;           // the writer has been told so
+  bool asleep_ = false;           // the writer has been notified
   RecordHeader header_;
   Status status_ = Status(EINVAL);
 };

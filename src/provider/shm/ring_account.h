@@ -12,7 +12,7 @@ namespace exs::shm {
 // More than the protocol's longest message.
 inline constexpr std::size_t kRecordBytesMax = std::size_t{72} * 1024;
 
-// What of a record's payload lies in the annex.
+// The part of a record's payload in the annex.
 constexpr std::size_t annexed(std::size_t length_bytes) {
   return length_bytes > kSlotPayload ? length_bytes - kSlotPayload : 0;
 }
@@ -26,7 +26,7 @@ struct RingAccount {
   [[nodiscard]] constexpr RingAccount after(std::size_t length_bytes) const {
     return {slots + 1, annex_start(length_bytes) + lines(annexed(length_bytes))};
   }
-  // Where the part of that record begins that lies in the annex.
+  // The begin of that record's part in the annex.
   [[nodiscard]] constexpr std::uint64_t annex_start(std::size_t length_bytes) const {
     const std::uint64_t left = kAnnexBytes - (annex_bytes & (kAnnexBytes - 1));
     return annexed(length_bytes) > left ? annex_bytes + left : annex_bytes;
@@ -37,7 +37,7 @@ struct RingAccount {
     return (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
   }
 };
-// With what is skipped before it, the longest record fits into an annex that has nothing else.
+// Even with the skipped bytes before it, the longest record fits into an empty annex.
 static_assert(2 * kRecordBytesMax <= kAnnexBytes);
 
 }  // namespace exs::shm

@@ -1,4 +1,4 @@
-// What can be chosen about the same-host provider, from the environment or by a test.
+// The settings of the same-host provider, from the environment or from a test.
 #pragma once
 
 #include <sys/types.h>
@@ -9,8 +9,8 @@
 
 namespace exs::shm {
 
-// Whom this process shares memory with. EXS_SHM_USERS is a list with commas: "same" (this process's effective
-// user; also when nothing is set), "any", or user ids.
+// The users with which this process shares memory. EXS_SHM_USERS is a list with commas: "same" (this
+// process's effective user; also the default), "any", or user IDs.
 // Thread: immutable value.
 struct AllowedUsers {
   bool same = true;

@@ -48,7 +48,8 @@ std::shared_ptr<const SharedRegion> SharedRegions::find(MemoryKey key, RegionObs
   return found->second.region;
 }
 
-// Nothing is there in a child (exs_alloc). What cannot be mapped stays so, and who uses it gets SIGSEGV.
+// The memory is absent in a child (exs_alloc), so the child maps a private view of it. Where that fails, a
+// use raises SIGSEGV.
 void SharedRegions::leave_to_parent() noexcept {
   for (const auto& [key, entry] : entries_) {
     const std::span<std::byte> memory = entry.region->memory;

@@ -15,12 +15,12 @@
 
 namespace exs::shm {
 
-// Hears of regions that it announced and that are gone. Thread: any.
+// Notified when a region that it announced has gone. Thread: any.
 class RegionObserver {
  public:
   virtual ~RegionObserver() = default;
   virtual void region_gone(MemoryKey key) noexcept = 0;
-  // So many may go before it looks, which must need no memory.
+  // Reserves memory for so many notifications before it looks.
   virtual void expect_regions(std::size_t most) = 0;
 };
 
@@ -33,11 +33,11 @@ struct SharedRegion {
 // Thread: any.
 class SharedRegions {
  public:
-  // Where no descriptor is to be had, the memory stays unknown, which costs peers time only.
+  // Without a free descriptor the memory stays unknown, which costs peers only time.
   void add(MemoryKey key, std::span<std::byte> memory, int shared_fd);
   void remove(MemoryKey key) noexcept;
   [[nodiscard]] bool has(MemoryKey key);
-  // Null: not exs_alloc memory. `user` hears when the region goes.
+  // Null: not exs_alloc memory. `user` is notified when the region goes.
   std::shared_ptr<const SharedRegion> find(MemoryKey key, RegionObserver& user);
   void forget(RegionObserver& user) noexcept;
 

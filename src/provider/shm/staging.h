@@ -20,12 +20,13 @@ class StagingOut {
 
   // Empty: none is free. The same until filled().
   std::span<std::byte> room();
-  // The record that tells of it has been written.
+  // Call it once the record that announces the piece has been written.
   void filled() noexcept { ++filled_; }
-  // Whether we sleep for want of pieces: from its return on the peer rings when it takes one. room() must be
+  // Sets whether we sleep until pieces are free. The peer then rings when it takes one. Look at room() once
+  // more afterwards.
   // looked at once more.
   void wait(bool sleeps) noexcept { words_.waits.store(sleeps ? 1 : 0, std::memory_order_seq_cst); }
-  // EPROTO: the peer took what was not there.
+  // EPROTO: the peer took a piece that was not there.
   [[nodiscard]] Status status() const noexcept { return status_; }
 
  private:
@@ -42,7 +43,7 @@ class StagingIn {
   explicit StagingIn(std::span<std::byte> peer_segment)
       : segment_(peer_segment), words_(transfer_words_of(peer_segment)) {}
 
-  // The piece that the record at hand tells of.
+  // The piece that the current record announces.
   [[nodiscard]] std::span<const std::byte> piece() const { return staging(segment_, taken_); }
   // True: the peer may sleep for want of pieces. It says so, then looks at the counter; here it is the other
   // way round, all in one order.

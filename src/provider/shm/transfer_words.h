@@ -1,5 +1,4 @@
-// READ and WRITE between the two processes of a channel: the words by which they take care of each other's
-// memory.
+// READ and WRITE between the two processes of a channel: the words that protect each end's memory.
 //
 // There are three ways to move the bytes, and none reaches a byte that its owner did not open a window on:
 //  - memory of the peer that is mapped here (exs_alloc): a plain copy (peer_memory.h);
@@ -35,7 +34,7 @@ struct TransferWords {
   alignas(kCacheLineBytes) std::atomic<std::uint32_t> waits;      // it sleeps until pieces are taken
   // Written by the peer: how many pieces of this segment's staging area it has taken out.
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> pieces_taken;
-  // Written by both: who gets to move the bytes of a read that the owner asked for.
+  // Written by both ends: which of them moves the bytes of a read that the owner asked for.
   alignas(kCacheLineBytes) std::atomic<std::uint32_t> claims[kClaims];
 };
 static_assert(sizeof(TransferWords) <= kTransferWords * kCacheLineBytes);

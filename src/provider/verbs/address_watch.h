@@ -1,5 +1,5 @@
-// Hears from the kernel that an address of this host has gone: a device that loses its address does not tell
-// its connections.
+// Notices from the kernel when an address of this host has gone. A device that loses its address does not
+// notify its connections.
 #pragma once
 
 #include <sys/socket.h>
@@ -16,7 +16,7 @@ class AddressWatch final : public Pollable {
  public:
   using Gone = std::function<void(const sockaddr&)>;
   explicit AddressWatch(Gone gone) : gone_(std::move(gone)) {}
-  // Once; without it connections end only when their peers do not answer.
+  // Call it once. Without it, connections end only when their peers do not answer.
   void start(Poller& poller);
   void ready(std::uint32_t events) override;
 

@@ -29,7 +29,7 @@ class Buffers {
   void give_back(BufferNumber buffer) { free_.push_back(buffer); }
 
   [[nodiscard]] std::span<std::byte> memory(BufferNumber buffer) const noexcept;
-  // Of its first `length_bytes`, for a work request.
+  // The entry for a work request on the first `length_bytes`.
   [[nodiscard]] ibv_sge entry(BufferNumber buffer, std::size_t length_bytes) const noexcept;
   [[nodiscard]] std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
   [[nodiscard]] std::uint32_t count() const noexcept {

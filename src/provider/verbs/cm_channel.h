@@ -11,7 +11,7 @@
 
 namespace exs::verbs {
 
-// Who an id belongs to: id->context points to it.
+// The owner of an ID; id->context points to it.
 class CmClient {
  public:
   virtual ~CmClient() = default;
@@ -25,7 +25,7 @@ struct CmIdCloser {
 };
 using CmId = std::unique_ptr<rdma_cm_id, CmIdCloser>;
 
-// Shared by whoever holds an id of it. Thread: the owner's; ids may be made and destroyed by any.
+// Shared by the holders of its IDs. Thread: the owner's; any thread may make and destroy IDs.
 class CmChannel final : public Pollable {
  public:
   // ENODEV: no RDMA on this machine.

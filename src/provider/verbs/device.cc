@@ -55,7 +55,7 @@ Device::~Device() {
 
 Result<MemoryRegion> Device::pin_for_ourselves(std::span<std::byte> memory) {
   auto region = pin(name(), domain_, memory, IBV_ACCESS_LOCAL_WRITE);
-  // Memory that the process itself cannot write will be asked for no more than reads.
+  // The process cannot write this memory, so it will be asked for reads only.
   if (!region && (region.error() == Status(EFAULT) || region.error() == Status(EACCES)))
     region = pin(name(), domain_, memory, 0);
   return region;

@@ -34,8 +34,8 @@ enum class DeviceFailure : std::uint8_t {
   kDevice,     // the device is gone, or must be reset
 };
 
-// Hears of failures of any device it has joined. Thread: any, with the device's lock held: takes a note and
-// rings.
+// Notified of failures of each device that it has joined. Thread: any, with the device's lock held: it takes
+// a note and rings.
 class DeviceUser {
  public:
   virtual ~DeviceUser() = default;
@@ -68,12 +68,12 @@ class Device {
   // A connection is about to use it. ENOMEM: some memory cannot be registered.
   Status begin_use();
   void remove(MemoryKey key) noexcept;
-  // What a work request of ours names the memory by. 0: not registered.
+  // The key of the memory in our work requests. 0: not registered.
   [[nodiscard]] std::uint32_t local_key(MemoryKey key);
   // A registration of its own, `access` as of ibv_reg_mr.
   Result<MemoryRegion> expose(std::span<std::byte> memory, int access);
 
-  // Readable while events wait; whoever sees it calls read_events().
+  // Readable while events wait; the thread that sees it calls read_events().
   [[nodiscard]] int event_fd() const noexcept { return context_->async_fd; }
   void read_events();
   void join(DeviceUser& user);

@@ -22,7 +22,7 @@ constexpr std::uint64_t kFlushedNs = 500 * kNsPerMs;
 constexpr std::uint64_t kFirstNudgeNs = 30 * kNsPerMs;
 constexpr std::uint64_t kLastNudgeNs = 480 * kNsPerMs;
 
-// For the ids of connections that nobody owns any more.
+// Serves the IDs of connections without an owner.
 class IgnoreEvents final : public CmClient {
  public:
   void cm_event(const rdma_cm_event&) override {}
@@ -103,7 +103,7 @@ void VerbsLink::message_arrived(std::span<const std::byte> message) {
   });
 }
 
-// Also while the link closes: what has completed by then is taken in as the queue pair goes.
+// Works also while the link closes: completions until the end of the queue pair are taken.
 void VerbsLink::transfer_done(CompletionKind kind, std::uint64_t token) {
   contained([&] { complete(kind, Status(), token); });
 }
@@ -115,7 +115,7 @@ void VerbsLink::queue_pair_failed(Status why) {
         std::strerror(why.error()));
     return end_soon(why);
   }
-  heard_ = true;  // no more nudges
+  heard_ = true;  // the nudges end
   if (!ends_ && !is_over()) start_countdown(kFlushedNs);
 }
 
@@ -188,7 +188,7 @@ void VerbsLink::shut(Status status, bool let_messages_leave) noexcept {
     while (queue_pair_->take_unfinished(left)) complete_cut(left.kind, status, left.token);
     queue_pair_.reset();
   }
-  windows_.clear();  // last: a peer that is being served is told of the end, not of a wrong key
+  windows_.clear();  // last, so that a peer being served sees the end, not a wrong key
   if (id_) id_->context = &ignore_events;
   id_.reset();
   receives_.for_each(

@@ -35,7 +35,7 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
  public:
   VerbsLink(PortContext& context, QueuesOf queues_of, const LinkDepths& depths, std::uint64_t token);
   ~VerbsLink() override;
-  // On failure the link is good for nothing but destruction.
+  // After a failure the link can only be destroyed.
   Status start_connect(std::shared_ptr<CmChannel> channel, const sockaddr* from, const sockaddr* peer,
                        std::span<const std::byte> private_data);
   // Takes the id of a request.
@@ -101,7 +101,7 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
   void start_countdown(std::uint64_t after_ns);
   void stop_countdown();
   void leave_lists() noexcept;
-  // Without memory for the step the link ends, with ENOMEM.
+  // The link ends with ENOMEM if there is no memory for the step.
   template <typename Step>
   void contained(Step&& step) noexcept {
     contain(std::forward<Step>(step), [this] { end_soon(Status(ENOMEM)); });
@@ -109,7 +109,7 @@ class VerbsLink final : public Link, private CmClient, private QueuePairClient {
   void take_event(const rdma_cm_event& event);
   void send_reply();
   void nudge_or_end(std::uint64_t now_ns);
-  // Of a post that the link's end cuts off.
+  // Completes a post that the link's end cuts off.
   void complete_cut(CompletionKind kind, Status status, std::uint64_t token) noexcept {
     context_.completions.push_if_room(*completions_, {kind, status, 0, token_, token});
   }

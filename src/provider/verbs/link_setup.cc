@@ -18,7 +18,7 @@ constexpr std::size_t kPrivateMax = 56;  // of an InfiniBand request; what the k
 constexpr std::uint8_t kRetries = 7;     // the most there are; RNR: for ever
 // 4.096 us * 2^16 a try: a peer that has vanished is noticed in two seconds.
 constexpr std::uint8_t kAckTimeout = 16;
-// InfiniBand's reasons to reject (IBTA, REJ): the peer's software said no; nobody listens.
+// InfiniBand's reasons to reject (IBTA, REJ): the peer's software refused; there is no listener.
 constexpr int kConsumerReject = 28;
 constexpr int kInvalidService = 8;
 
@@ -209,7 +209,7 @@ Status VerbsLink::start_accept(std::shared_ptr<CmChannel> channel, CmId id, std:
   channel_ = std::move(channel);
   std::uint8_t timeout = kAckTimeout;
   ::rdma_set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof timeout);
-  // EINVAL: the id is in no state to be accepted any more, because the peer has given up.
+  // EINVAL: the ID cannot be accepted any more, because the peer has given up.
   if (const Status status = make_queue_pair(); !status.ok())
     return status == Status(EINVAL) ? Status(ECONNRESET) : status;
   reads_in_ = std::min(reads_in_, std::max<std::uint8_t>(1, offered.responder_resources));

@@ -147,7 +147,7 @@ void VerbsPort::progress(std::uint64_t now_ns) {
   if (!context_.closing.empty()) drop_closed();
 }
 
-// Who slept for messages is rung for by a completion channel, nearly always. Whatever else is there keeps the
+// A completion channel rings for a thread that slept for messages, nearly always. Other events keep the
 // descriptor readable.
 bool VerbsPort::poll_memory(bool rang) {
   if (!in_use_) return !rang;
@@ -168,12 +168,12 @@ void VerbsPort::poll_descriptors() {
     contain([&] { watch_events_of(context_.queues[i]->device()); }, [] {});  // the next look does it
   std::array<epoll_event, kEventsMax> room;
   for (const epoll_event& event : context_.poller.look(room)) {
-    // Without memory for it, it is told again.
+    // Without memory for it, the event is reported again.
     contain([&] { static_cast<Pollable*>(event.data.ptr)->ready(event.events); }, [] {});
   }
 }
 
-// If it cannot be, the device's failure shows in work requests that fail.
+// Without the watch, a device's failure shows in failed work requests.
 void VerbsPort::watch_events_of(Device& device) {
   watched_.reserve(watched_.size() + 1);
   auto watched = std::make_unique<DeviceEvents>(device);
@@ -184,7 +184,7 @@ void VerbsPort::watch_events_of(Device& device) {
 
 void VerbsPort::end_marked_links() {
   ++context_.arrivals;
-  // Those that end meanwhile have their turn next time.
+  // Those that end meanwhile are handled next time.
   context_.working.clear();
   context_.working.swap(context_.ending);
   for (VerbsLink* link : context_.working) link->end_now();
@@ -225,7 +225,7 @@ void VerbsPort::disarm() {
 // ---------------------------------------------------------------- failures
 
 void VerbsPort::device_failed(const ibv_context* device, DeviceFailure kind, std::uint32_t number) {
-  // Without memory for it, the device's failure shows in work requests that fail.
+  // Without memory, the device's failure shows in failed work requests.
   contain(
       [&] {
         LockGuard guard(failures_mutex_);

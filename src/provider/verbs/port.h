@@ -35,7 +35,7 @@ class VerbsPort final : public Port, private Connector, private DeviceUser {
   void disarm() override;
 
  private:
-  // Something that a device or the kernel told another thread, or that this one has to read.
+  // An event that a device or the kernel reported to another thread, or that this thread has to read.
   class Wakeup final : public Pollable {
    public:
     explicit Wakeup(VerbsPort& port) : port_(port) {}

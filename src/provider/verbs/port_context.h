@@ -1,4 +1,4 @@
-// What a port shares with its links and listeners.
+// The common state of a port, its links and its listeners.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace exs::verbs {
 
 class VerbsLink;
 
-// A closed connection that cannot go yet: its last messages have not left, or an iWARP peer has not answered,
-// and the kernel would hold up whoever destroys it for as long as that takes (ten seconds). Thread: shard.
+// A closed connection that cannot go yet: its last messages have not left, or an iWARP peer has not answered.
+// The kernel would delay the destroying thread for that time (ten seconds). Thread: shard.
 class ClosingConnection final : public CmClient {
  public:
   // `id` and `queue_pair` are its own from now on.
@@ -55,7 +55,7 @@ struct PortContext {
   std::vector<std::unique_ptr<Queues>> queues;
   std::vector<std::unique_ptr<ClosingConnection>> closing;
   std::vector<VerbsLink*> links;     // all that are not over
-  std::vector<VerbsLink*> replying;  // accepted, and the peer is to be told
+  std::vector<VerbsLink*> replying;  // accepted, and the reply must be sent
   std::vector<VerbsLink*> ending;    // at the next progress()
   std::vector<VerbsLink*> timed;     // with something to do at a time
   std::vector<VerbsLink*> working;   // of the lists above, what the port is at

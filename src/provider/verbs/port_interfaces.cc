@@ -53,7 +53,7 @@ int read_answer(const nlmsghdr* message, void* take) {
   return MNL_CB_OK;
 }
 
-// One question that is answered with a list.
+// A question with a list as its answer.
 class Question {
  public:
   explicit Question(std::uint16_t command) : head_(::mnl_nlmsg_put_header(message_.data())) {

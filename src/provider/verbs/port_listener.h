@@ -1,4 +1,4 @@
-// What a port adds to a listening socket's ids: it looks at their events and gives requests out.
+// A port's view of a listening socket's IDs: it looks at their events and hands out requests.
 #pragma once
 
 #include <memory>

@@ -252,7 +252,7 @@ Status QueuePair::queue(Work work) {
   } else {
     queues_.begin_waiting();
     waiting_.push_back(std::move(work));
-    queues_.poll();  // what makes room may have completed before anybody was to be woken by it
+    queues_.poll();  // work requests that make room may have completed before they could ring
   }
   if (transfer) ++transfers_;
   return Status();
@@ -357,7 +357,7 @@ bool QueuePair::take_unfinished(Unfinished& into) {
   return false;
 }
 
-// What follows the first failure are flushes.
+// Failures after the first one are flushes.
 void QueuePair::fail(ibv_wc_status status) {
   if (failed_) return;
   failed_ = true;

@@ -24,7 +24,7 @@ class QueuePairClient {
   // Valid during the call.
   virtual void message_arrived(std::span<const std::byte> message) = 0;
   virtual void transfer_done(CompletionKind kind, std::uint64_t token) = 0;
-  // The queue pair is in error. `why`: ok: only flushed, because somebody said that it ends.
+  // The queue pair is in error. `why`: ok if it was only flushed, because its owner had announced the end.
   virtual void queue_pair_failed(Status why) = 0;
 };
 
@@ -49,10 +49,10 @@ class QueuePair {
   // EINVAL: memory that is not registered here.
   Status read(LocalSlice into, RemoteSlice from, std::uint64_t token);
   Status write(LocalSlice from, RemoteSlice to, std::uint64_t token);
-  // A write of no bytes, which tells a peer that something arrived.
+  // Writes no bytes, which shows a peer that something arrived.
   Status nudge();
 
-  // Nobody is told any more; the port waits for it to become idle.
+  // The client gets no more notifications. The port waits until the queue pair is idle.
   void forget_client() noexcept;
   [[nodiscard]] bool has_failed() const noexcept { return failed_; }
   [[nodiscard]] bool is_idle() const noexcept { return posted_.empty() && waiting_.empty(); }
@@ -99,7 +99,7 @@ class QueuePair {
   Status queue(Work work);
   Status post(Work& work);
   Status post_on(ibv_send_wr& request, Post done);
-  // So that the next queue() needs no memory.
+  // Reserves memory for the next queue().
   void make_room();
   void post_waiting();
   void give_back(Post& done) noexcept;

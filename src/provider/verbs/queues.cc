@@ -146,7 +146,7 @@ bool Queues::arm() {
     all_were = arm(lane->messages) && all_were;
     if (waiting_ > 0) all_were = arm(lane->posts) && all_were;
   }
-  // What completed before a queue was armed does not ring.
+  // A completion before the arming does not ring.
   return all_were || !poll();
 }
 

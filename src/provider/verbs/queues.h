@@ -1,5 +1,5 @@
-// What the queue pairs of one port on one device share: completion queues, buffers, and a shared receive
-// queue.
+// The common objects of one port's queue pairs on one device: completion queues, buffers, and a shared
+// receive queue.
 //
 // Design notes
 //  1. Messages complete on queues of their own, apart from our work requests: a thread that sleeps for
@@ -36,7 +36,7 @@ struct CompChannelCloser {
   void operator()(ibv_comp_channel* channel) const noexcept { ::ibv_destroy_comp_channel(channel); }
 };
 
-// One completion queue, and whether it will ring.
+// One completion queue; the flag shows whether it will ring.
 struct RingingQueue {
   OwnedCq queue;
   std::uint32_t capacity = 0;
@@ -62,11 +62,11 @@ class Queues final : public Pollable {
 
   // Takes what has completed. False: nothing had.
   bool poll();
-  // Before a sleep. False: something has completed. Until disarm() posts may go on, also while a thread
-  // sleeps.
+  // Call it before a sleep. False: something has completed. Posts may go on until disarm(), also while a
+  // thread sleeps.
   bool arm();
   void disarm() noexcept { somebody_sleeps_ = false; }
-  // One event of the completion channel. False: there was none.
+  // Takes one event of the completion channel. False: there was none.
   bool hear();
   // All of them.
   void ready(std::uint32_t events) override;
@@ -81,7 +81,7 @@ class Queues final : public Pollable {
   // The queue pair has been destroyed: nothing of it is left in the queues after this.
   void remove(std::uint32_t number) noexcept;
   [[nodiscard]] QueuePair* find(std::uint32_t number) noexcept;
-  // Null: none for messages of this length on this device.
+  // Null: messages of this length have none on this device.
   [[nodiscard]] ibv_srq* shared_receives(std::size_t message_bytes) noexcept;
   void user_joins() { ++sharers_; }
   void user_leaves() { --sharers_; }
@@ -93,12 +93,12 @@ class Queues final : public Pollable {
   [[nodiscard]] Buffers& send_buffers(std::size_t message_bytes) noexcept {
     return message_bytes <= small_sends_.buffer_bytes() ? small_sends_ : large_sends_;
   }
-  // Work requests that have not completed: who sleeps looks after them from time to time, for one that cannot
-  // is how a peer's silence shows.
+  // Work requests that have not completed. A sleeping thread checks them from time to time, because a request
+  // that cannot complete shows the peer's silence.
   void post_begins() noexcept { ++posts_; }
   void post_ends() noexcept { --posts_; }
   [[nodiscard]] bool needs_recheck() const noexcept { return posts_ > 0 && waiting_ == 0; }
-  // Somebody waits for a work request of ours to complete.
+  // A thread waits for the completion of one of our work requests.
   void begin_waiting() noexcept;
   void end_waiting() noexcept { --waiting_; }
 
@@ -120,7 +120,7 @@ class Queues final : public Pollable {
   std::uint32_t sharers_ = 0;
   std::uint32_t waiting_ = 0;
   bool somebody_sleeps_ = false;
-  std::uint32_t armed_ = 0;  // queues that will ring, or have and were not heard
+  std::uint32_t armed_ = 0;  // queues that will ring, or whose ring was not taken
   std::uint32_t posts_ = 0;
   std::unordered_map<std::uint32_t, QueuePair*> queue_pairs_;
 };

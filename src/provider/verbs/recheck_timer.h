@@ -1,6 +1,6 @@
-// Rings a sleeper's port a while after work requests were left under way that nobody waits for: one that
-// cannot complete is how a peer's silence shows. A timer and no deadline, so that who sleeps between two
-// messages need not know the time.
+// Rings a sleeper's port some time after work requests were left pending without a waiter. A request that
+// cannot complete shows a peer's silence. This is a timer and no deadline, so a thread that sleeps between
+// two messages need not know the time.
 #pragma once
 
 #include <sys/timerfd.h>

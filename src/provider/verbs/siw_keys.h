@@ -1,7 +1,7 @@
-// siw, the kernel's soft iWARP, gives every queue the lowest free page numbers of its context as keys to map
-// it by, and kernel and library both take one of those keys for "there is none". The queue that happens to
-// begin at that page is made, taken for a failure and destroyed again: of a process with many connections one
-// fails, for no reason that errno knows.
+// siw, the kernel's soft iWARP, gives every queue the lowest free page numbers of its context as keys for
+// mapping it. Kernel and library both reserve one of these keys for "no queue". The queue that begins at that
+// page is made, mistaken for a failure and destroyed again. So a process with many connections loses one
+// without a cause in errno.
 #pragma once
 
 #include "src/provider/verbs/device.h"

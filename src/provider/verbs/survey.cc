@@ -55,7 +55,7 @@ std::vector<std::string> names_in(const files::path& folder) {
   return names;
 }
 
-// Empty where there is none, or where reading fails, as it does for unused entries of a port's tables.
+// Empty if there is no line, or if reading fails, as for unused entries of a port's tables.
 std::string line_of(const files::path& file) {
   std::ifstream stream(file);
   std::string line;
@@ -94,8 +94,8 @@ void add_name(std::vector<std::string>& names, const std::string& name) {
   if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-// The interfaces of a port: RoCE names them for each of its addresses; InfiniBand and iWARP cards carry them
-// beside the RDMA device; software devices tell their parent.
+// The interfaces of a port. RoCE names them for each of its addresses. InfiniBand and iWARP cards have them
+// beside the RDMA device. Software devices name their parent.
 std::vector<std::string> interfaces_of(const files::path& device, unsigned port, Transport transport) {
   constexpr int kUnusedMax = 16;  // entries are filled from the first, with few gaps
   std::vector<std::string> names;

@@ -1,5 +1,5 @@
-// What RDMA devices this machine has, as the kernel tells it in /sys: no device is opened and no RDMA library
-// is called, so looking is safe everywhere, for any user.
+// The RDMA devices of this machine, as /sys shows them. It opens no device and calls no RDMA library, so a
+// look is safe for any user.
 #pragma once
 
 #include <sys/socket.h>
@@ -12,8 +12,8 @@
 
 namespace exs::verbs {
 
-// Where to look; tests make folders of their own. Plain pointers: g++ 12 destroys too much of a default argument with
-// strings if the second finds no memory.
+// The places to look; tests make folders of their own. Plain pointers: for a default argument with strings,
+// g++ 12 destroys too much if the second string finds no memory.
 struct SurveyRoots {
   const char* devices = "/sys/class/infiniband";
   const char* openers = "/sys/class/infiniband_verbs";  // which file of `files` opens which device
@@ -53,7 +53,7 @@ struct SurveyedDevice {
   [[nodiscard]] bool is_active() const;  // a port of it is
 };
 
-// Whether there is any device, in one system call or two.
+// There is some device; found by one or two system calls.
 bool any_device(const SurveyRoots& roots = {});
 
 // A moment's picture; takes some milliseconds. Thread: any.
@@ -75,10 +75,10 @@ class Survey {
 // Why this one would not be chosen; kNone: it would.
 Reason why_not(const SurveyedDevice& device);
 
-// Why so much memory could not be pinned for a device, after an ENOMEM: the limit of this process, or
-// something else.
+// The reason why so much memory could not be pinned for a device, after an ENOMEM: the limit of this process,
+// or another one.
 Reason why_not_pinned(std::uint64_t bytes);
-// Whether pinned memory counts against RLIMIT_MEMLOCK.
+// Pinned memory counts against RLIMIT_MEMLOCK.
 bool is_memory_limited() noexcept;
 
 }  // namespace exs::verbs

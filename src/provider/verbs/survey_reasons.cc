@@ -1,4 +1,4 @@
-// What speaks against RDMA here, in the words that users get.
+// The reasons against RDMA on this machine, in words for users.
 #include <linux/capability.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
