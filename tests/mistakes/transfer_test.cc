@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_normal_send_meets_no_receive) {
   const std::string outcome = queue.next_outcome(pair.left, EXS_EVT_SEND);
   BOOST_TEST(outcome == "ECANCELED");
   told("a normal send, no receive, cancel", "EXS_EVT_SEND " + outcome,
-       sentence_of("exs_cancel.3", "ECANCELED if the send came back"), "the event comes with the answer");
+       sentence_of("exs_cancel.3", "The event arrives with"), "with the answer");
 }
 
 BOOST_AUTO_TEST_CASE(a_region_lacks_the_right) {
@@ -200,8 +200,7 @@ BOOST_AUTO_TEST_CASE(a_receive_is_too_small_for_an_immediate_message) {
   BOOST_TEST((sent.exs_evt_flags & EXS_EVF_IMMEDIATE) != 0U);
   BOOST_TEST(sent.exs_evt_union.exs_evt_xfer.exs_evt_length == 10U);
   told("an immediate message too long", "EXS_EVT_RECV EXS_EVF_TRUNC",
-       sentence_of("exs_recv.3", "Nothing comes back for an immediate send"),
-       "tells only that the data left");
+       sentence_of("exs_recv.3", "The event of an immediate send"), "means only that the data left");
 }
 
 // An int in place of a size_t leaves half of it to chance in exs_fcntl; an option knows the size of what it is given.
