@@ -31,7 +31,10 @@ start
 [[ $id == "$first" ]]
 "$program" "$id" four
 expect four
+mapfile -t many < <(seq 200)  # more than may be pending, and fewer than a mailbox holds
+"$program" "$id" "${many[@]}"
+expect "${many[@]}"
 [[ $(stat -c %a "$folder/key") == 600 ]]
 ! "$program" exs:00000000000000000000000000000000 nobody 2>"$folder/said"
 grep --quiet 'No such file' "$folder/said"
-echo "$id: four texts arrived"
+echo "$id: four texts arrived, and then ${#many[@]} at once"

@@ -32,13 +32,25 @@ static int serve(exs_svc_node_t* node, const char* path) {
     exs_svc_event_t event;
     fflush(stdout);
     if (exs_svc_wait(node, &event, 1, -1) != 1) return fail();
-    if (event.type != EXS_SVC_EVT_MESSAGE) continue;
-    for (uint32_t i = 0; i < event.message->items_count; ++i) {
+    if (event.type == EXS_SVC_EVT_OVERTAKEN)
+      return fprintf(stderr, "another process is the service by now\n"), 1;
+    for (uint32_t i = 0; event.type == EXS_SVC_EVT_MESSAGE && i < event.message->items_count; ++i) {
       const exs_svc_item_t* item = &event.message->items[i];
       printf("%.*s\n", (int)item->length, (const char*)item->data);
     }
-    exs_svc_release(event.message);
+    exs_svc_release(event.message); /* a request ends with ECANCELED, as this service answers none */
   }
+}
+
+/* Reports messages that may be lost. Returns the type of the event; 0: none within the time; -1: an error. */
+static int next_event(exs_svc_node_t* node, int64_t timeout_ns) {
+  exs_svc_event_t event;
+  const int count = exs_svc_wait(node, &event, 1, timeout_ns);
+  if (count != 1) return count;
+  if (event.type != EXS_SVC_EVT_PONG)
+    fprintf(stderr, "%llu messages may be lost: %s\n", (unsigned long long)event.count,
+            strerror(event.error));
+  return event.type;
 }
 
 /* The service accepts messages of a peer in order, and answers a ping behind them after them. */
@@ -47,24 +59,31 @@ static int send_all(exs_svc_node_t* node, const char* to, char** texts, int coun
   if (exs_svc_find(NULL, to, &id) != 0) return fail();
   exs_svc_peer_t* peer = exs_svc_peer_open(node, NULL, &id, NULL, NULL);
   if (peer == NULL) return fail();
-  for (int i = 0; i < count; ++i) {
+  int type = 0;
+  for (int i = 0; i < count && type != EXS_SVC_EVT_LOST;) {
     exs_svc_item_t item = {texts[i], strlen(texts[i])};
-    if (exs_svc_send_short(peer, &item, 1) != 0) return fail();
+    if (exs_svc_send_short(peer, &item, 1) == 0)
+      ++i;
+    else if (errno != EAGAIN || (type = next_event(node, 10000000)) < 0) /* EAGAIN: 64 are pending */
+      return fail();
   }
-  if (exs_svc_ping(peer) != 0) return fail();
-  for (;;) {
-    exs_svc_event_t event;
-    if (exs_svc_wait(node, &event, 1, -1) != 1) return fail();
-    if (event.type == EXS_SVC_EVT_PONG) return 0;
-    fprintf(stderr, "%llu messages may be lost: %s\n", (unsigned long long)event.count,
-            strerror(event.error));
-    if (event.type == EXS_SVC_EVT_LOST) return 1;
-  }
+  if (type != EXS_SVC_EVT_LOST && exs_svc_ping(peer) != 0) return fail();
+  while (type != EXS_SVC_EVT_LOST && type != EXS_SVC_EVT_PONG)
+    if ((type = next_event(node, -1)) < 0) return fail();
+  return type == EXS_SVC_EVT_PONG ? 0 : 1;
 }
 
+static const char help[] =
+    "usage: service KEY-FILE\n"
+    "       service ID TEXT...\n"
+    "With KEY-FILE, which it makes if there is none, it is the service. It prints its ID and\n"
+    "then each message. With ID, or a name of /etc/exs/services, it sends each TEXT to it.\n"
+    "The exit status is 0, 1 after an error, or 2 if the arguments are invalid.\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   if (argc < 2) {
-    fprintf(stderr, "usage: service KEY-FILE | service ID TEXT...\n");
+    fputs(help, stderr);
     return 2;
   }
   exs_svc_node_t* node = exs_svc_node_open(NULL);

@@ -60,8 +60,11 @@ static int serve(exs_svc_node_t* node, const char* path) {
       return 0;
     } else if (event.type == EXS_SVC_EVT_MOVED && event.error == EOWNERDEAD) {
       return fprintf(stderr, "nobody knows whether the other was the service\n"), 1;
-    } else if (event.type == EXS_SVC_EVT_MOVED && event.error == ETIMEDOUT) {
-      exs_svc_move(service, &move, NULL); /* the other process exists, but had no processor */
+    } else if (event.type == EXS_SVC_EVT_MOVED && event.error != ENOENT) {
+      exs_svc_move(service, &move,
+                   NULL); /* this process is still the service, and the other one waits for it */
+    } else if (event.type == EXS_SVC_EVT_OVERTAKEN) {
+      return fprintf(stderr, "another process is the service by now\n"), 1;
     }
     exs_svc_release(event.message);
   }
@@ -81,6 +84,8 @@ static int ask(exs_svc_node_t* node, const char* to, long requests) {
       return fail();
     if (event.type != EXS_SVC_EVT_REPLY || event.error != 0)
       return fprintf(stderr, "no reply: %s\n", strerror(event.error)), 1;
+    if (event.message->items_count != 1 || event.message->items[0].length != sizeof count)
+      return fprintf(stderr, "the reply is not a count\n"), 1;
     memcpy(&count, event.message->items[0].data, sizeof count);
     exs_svc_release(event.message);
     if (i > 0 && count != last + 1) return fprintf(stderr, "a request is missing, or counted twice\n"), 1;
@@ -92,9 +97,18 @@ static int ask(exs_svc_node_t* node, const char* to, long requests) {
   return 0;
 }
 
+static const char help[] =
+    "usage: service_counter KEY-FILE\n"
+    "       service_counter ID REQUESTS\n"
+    "With KEY-FILE, which it makes if there is none, it is a service that counts requests.\n"
+    "It takes the service over from a process that runs already. With ID it makes REQUESTS,\n"
+    "one after the other, and checks that each was counted once.\n"
+    "The exit status is 0, 1 after an error, or 2 if the arguments are invalid.\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   if (argc < 2 || argc > 3) {
-    fprintf(stderr, "usage: service_counter KEY-FILE | service_counter ID REQUESTS\n");
+    fputs(help, stderr);
     return 2;
   }
   exs_svc_node_t* node = exs_svc_node_open(NULL);
