@@ -16,6 +16,7 @@
 #include "sockets/preload/meeting.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/reach.h"
+#include "sockets/preload/rules.h"
 #include "sockets/preload/runtime.h"
 #include "sockets/preload/spin.h"
 #include "sockets/preload/table.h"
@@ -64,8 +65,9 @@ void note_connection(int number, bool is_caller) noexcept {
   Slot& slot = slot_at(index);
   slot.is_caller = is_caller;
   slot.inode = inode_of(number);
-  if (number <= STDERR_FILENO) {  // stdio reads and writes it below our names
-    slot.why.store(Why::kStandardStream);
+  const bool is_stdio = number <= STDERR_FILENO;  // stdio reads and writes it below our names
+  if (is_stdio || !rules().is_on()) {
+    slot.why.store(rules().is_on() ? Why::kStandardStream : Why::kRule);
     slot.stage.store(Stage::kPlain);
   }
   const TableLock lock;

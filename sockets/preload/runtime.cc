@@ -27,7 +27,7 @@ __attribute__((constructor(101))) void start() noexcept {
   remember_ids();
   read_settings();
   between::set_program({finish_sending_afar, reset_afar, current.any_path, leave_for_good});
-  if (current.on) take_over();
+  if (rules().is_on()) take_over();
   if (current.on) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
@@ -44,9 +44,10 @@ void read_settings() noexcept {
   static_cast<void>(parse_settings(environment.words, environment.users, complaint));
   read_rules(environment);
   current = rules().rest;
-  current.on = rules().is_on();
   const std::string_view explain = text(std::getenv("EXS_EXPLAIN"));
   current.explain = explain == "1" || explain == "yes" || explain == "on" || explain == "true";
+  // A program that is switched off keeps TCP, and its connections are counted for their last lines.
+  current.on = rules().is_on() || current.explain;
   if (!complaint.empty())
     log_line("\"%.*s\" in EXS_SOCKETS or EXS_SHM_USERS means nothing", static_cast<int>(complaint.size()),
              complaint.data());

@@ -27,7 +27,7 @@ constexpr WhyText kTexts[] = {
      "make it use epoll, where it has an option for that"},
     {"no-descriptors", "the limit of open files or of memory was reached", "ulimit -n 65536"},
     {"broken", "what the peer offered was not what it must be", "run the same version at both ends"},
-    {"off", "a line of sockets.conf", "EXS_SOCKETS=on, or another line in sockets.conf"},
+    {"off", "EXS_SOCKETS=off or a line of sockets.conf", "EXS_SOCKETS=on, or another line in sockets.conf"},
     {"sandbox",
      "a program that has it gave up rights (another user, capabilities, namespaces), or system calls "
      "(seccomp)",

@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "servers"))
 from servers import LIBRARY, LIMIT_S, free_ports  # noqa: E402
 
-OFF = "off: a line of sockets.conf"
+OFF = "off: EXS_SOCKETS=off or a line of sockets.conf"
 # Both ends of two connections in turn, each with its own port.
 PROGRAM = """
 import os, socket, sys
@@ -97,10 +97,26 @@ class Rules(unittest.TestCase):
         self.assertLess(by_tcp[0], 1000)  # two calls for each 100 bytes
         self.assertGreaterEqual(by_tcp[1], 2000)
 
-    def test_all_off_is_as_without_the_library(self):
-        self.assertEqual(self.run_with("* * * off\n"), ([], []))
-        name = pathlib.Path(os.path.realpath(sys.executable)).name
-        self.assertEqual(self.run_with(f"{name} * * off\n"), ([], []))
+    def assert_all_off(self, text, **environment):
+        ends, others = self.run_with(text, **environment)
+        self.assertEqual(others, [])
+        self.assertEqual(len(ends), 4, ends)
+        for end in ends:
+            self.assertIn("sent 0 bytes by shared memory and 20000 by TCP, received 0 and 20000, ", end)
+            self.assertIn(OFF, end)
+        self.assertEqual(self.run_with(text, EXS_EXPLAIN="no", **environment), ([], []))
+
+    def test_all_off_goes_by_tcp_and_is_explained(self):
+        self.assert_all_off("* * * off\n")
+        self.assert_all_off(f"{pathlib.Path(os.path.realpath(sys.executable)).name} * * off\n")
+        self.assert_all_off("* * * on\n", EXS_SOCKETS="off")
+
+    def test_connections_without_a_call_are_explained(self):
+        program = ("import socket, sys; listener = socket.create_server(('127.0.0.1', int(sys.argv[1])));"
+                   "socket.create_connection(listener.getsockname()).close(); listener.accept()[0].close()")
+        ends, others = self.run_with("", program, EXS_SOCKETS="off")
+        self.assertEqual(others, [])
+        self.assertEqual([OFF in end for end in ends], [True, True], ends)
 
     def test_another_program_does_not_care(self):
         ends, others = self.run_with("postgres * * off\npostgres * * colour=red\n")
@@ -110,7 +126,6 @@ class Rules(unittest.TestCase):
     def test_the_environment_goes_before(self):
         ends, _ = self.run_with("* * * off\n", EXS_SOCKETS="after=1,on")
         self.assertTrue(all(self.ring_bytes(ends)), ends)
-        self.assertEqual(self.run_with("* * * on\n", EXS_SOCKETS="off"), ([], []))
 
     def test_bad_lines_are_told_and_passed_over(self):
         ends, others = self.run_with("* * *:{b} off\n* * *:{a} colour=red\n* listening * off\n")
