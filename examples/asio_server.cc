@@ -136,7 +136,14 @@ void run(std::uint16_t port) {
 
 }  // namespace
 
+constexpr char help[] =
+    "usage: asio_server [PORT]\n"
+    "Answers \"add NUMBER NUMBER\" with the sum, from a loop of asio, until SIGINT.\n"
+    "Listens at 127.0.0.1, PORT (7778; 0: any free port). A TCP port prints the counts.\n"
+    "The exit status is 0, or 1 after an error.\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--help") return std::fputs(help, stdout) < 0 ? 1 : 0;
   try {
     const ex::Library library;
     run(static_cast<std::uint16_t>(argc > 1 ? std::atoi(argv[1]) : 7778));  // 0: any free port

@@ -130,7 +130,14 @@ void run(std::uint16_t port) {
 
 }  // namespace
 
+constexpr char help[] =
+    "usage: coroutine_server [PORT]\n"
+    "Answers \"add NUMBER NUMBER\" with the sum, by a coroutine for each client, until SIGINT.\n"
+    "Listens at 127.0.0.1, PORT (7778; 0: any free port).\n"
+    "The exit status is 0, or 1 after an error.\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--help") return std::fputs(help, stdout) < 0 ? 1 : 0;
   rlimit files{};  // each connection is a descriptor
   if (getrlimit(RLIMIT_NOFILE, &files) == 0)
     files.rlim_cur = files.rlim_max, setrlimit(RLIMIT_NOFILE, &files);

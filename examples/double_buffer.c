@@ -131,7 +131,14 @@ static int consume(int port) {
   return exs_fini();
 }
 
-int main(void) {
+static const char help[] =
+    "usage: double_buffer\n"
+    "Produces blocks in one process and reads them in another, by two published buffers.\n"
+    "Prints how many blocks were read.\n"
+    "The exit status is 0, or 1 after an error.\n";
+
+int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
   int status, port, channel[2];

@@ -97,14 +97,20 @@ static void run(struct connection* connections, int count) {
   }
 }
 
+static const char help[] =
+    "usage: echo_client [-a ADDRESS] [-p PORT] [-c CONNECTIONS] [-m MESSAGES] [-s BYTES]\n"
+    "                   [-i IDLE_S]\n"
+    "Opens CONNECTIONS (1) to echo_server at ADDRESS (127.0.0.1), PORT (7777), all at once.\n"
+    "Sends MESSAGES of BYTES on each, checks every echo, and keeps all open for IDLE_S seconds.\n"
+    "The exit status is 0, 1 after an error, or 2 if the arguments are invalid.\n";
+
 static int usage(void) {
-  fprintf(
-      stderr,
-      "usage: echo_client [-a ADDRESS] [-p PORT] [-c CONNECTIONS] [-m MESSAGES] [-s BYTES] [-i IDLE_S]\n");
+  fputs(help, stderr);
   return 2;
 }
 
 int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   int option, port = 7777, count = 1, idle_s = 0;
   const char* address = "127.0.0.1";
   while ((option = getopt(argc, argv, "a:p:c:m:s:i:")) != -1) {

@@ -128,7 +128,14 @@ static int listen_on(const char* host, int port) {
   return listener;
 }
 
+static const char help[] =
+    "usage: echo_server [-a ADDRESS] [-p PORT]\n"
+    "Returns each message to its sender, for many clients, until SIGINT.\n"
+    "Listens at ADDRESS (127.0.0.1), PORT (7777; 0: any free port).\n"
+    "The exit status is 0, 1 after an error, or 2 if the arguments are invalid.\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   int option, port = 7777;
   const char* host = "127.0.0.1";
   while ((option = getopt(argc, argv, "a:p:")) != -1) {

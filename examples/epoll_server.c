@@ -115,7 +115,15 @@ static int listening(unsigned short port) {
   return listener;
 }
 
+static const char help[] =
+    "usage: epoll_server [PORT]\n"
+    "Answers \"add NUMBER NUMBER\" with the sum, from a loop of epoll, until SIGINT.\n"
+    "The line \"count\" on standard input prints the number of answers; its end ends the server.\n"
+    "Listens at 127.0.0.1, PORT (7778; 0: any free port).\n"
+    "The exit status is 0, or 1 after an error.\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   sigset_t stop;
   sigemptyset(&stop), sigaddset(&stop, SIGINT), sigprocmask(SIG_BLOCK, &stop, NULL);
   check(exs_init(EXS_VERSION), "exs_init");

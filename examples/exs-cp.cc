@@ -135,7 +135,15 @@ sockaddr_in resolve(const std::string& word) {
 }
 }  // namespace
 
+constexpr char help[] =
+    "usage: exs-cp -s [ADDRESS:]PORT TARGET\n"
+    "       exs-cp [HOST:]PORT SOURCE\n"
+    "Copies the file SOURCE to the process with -s, which writes TARGET and ends.\n"
+    "ADDRESS and HOST are 127.0.0.1 by default. PORT 0 with -s is any free port.\n"
+    "TARGET is never replaced. The exit status is 0, or 1 after an error.\n";
+
 int main(int argc, char** argv) try {
+  if (argc == 2 && std::string(argv[1]) == "--help") return std::fputs(help, stdout) < 0 ? 1 : 0;
   const bool serve = argc == 4 && std::string(argv[1]) == "-s";
   if (argc != 3 && !serve) fail("usage: exs-cp -s [ADDRESS:]PORT TARGET, or exs-cp [HOST:]PORT SOURCE");
   const std::string file = argv[argc - 1];

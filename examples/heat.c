@@ -106,9 +106,15 @@ static double now(void) {
   return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
 
+static const char help[] =
+    "usage: heat [PORT [ADDRESS]]\n"
+    "Computes how heat spreads over a plate, until SIGINT. heat_view watches it meanwhile.\n"
+    "Listens at ADDRESS (127.0.0.1), PORT (7779; 0: any free port).\n"
+    "The exit status is 0, 1 after an error, or 2 if the arguments are invalid.\n";
+
 int main(int argc, char** argv) {
-  if (argc > 1 && argv[1][strspn(argv[1], "0123456789")] != '\0')
-    return fprintf(stderr, "usage: heat [PORT [ADDRESS]]\n"), 2;
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
+  if (argc > 1 && argv[1][strspn(argv[1], "0123456789")] != '\0') return fputs(help, stderr), 2;
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
   address.sin_port = htons((unsigned short)(argc > 1 ? atoi(argv[1]) : 7779)); /* 0: any free port */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum {
@@ -102,7 +103,17 @@ static void wait_for_next_frame(struct timespec* at) {
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, at, NULL);
 }
 
+static const char help[] =
+    "usage: heat_view [-a ADDRESS] [-p PORT] [-n FRAMES] [-t]\n"
+    "Draws the plate of heat at ADDRESS (127.0.0.1), PORT (7779), thirty times a second.\n"
+    "  -a, --address ADDRESS  where heat listens\n"
+    "  -p, --port PORT        its port\n"
+    "  -n, --frames FRAMES    end after so many frames\n"
+    "  -t, --plain            check each frame and print a line, instead of drawing it\n"
+    "The exit status is 0, 1 after an error, or 2 if the arguments are invalid.\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   const struct option options[] = {{"address", 1, NULL, 'a'},
                                    {"port", 1, NULL, 'p'},
                                    {"frames", 1, NULL, 'n'},

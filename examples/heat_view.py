@@ -1,10 +1,18 @@
 #!/usr/bin/env python3
-"""The blocking calls of exs from Python: ten whole steps of a running heat.c.   heat_view.py PORT [ADDRESS]"""
+"""The blocking calls of exs from Python: prints ten whole steps of a running heat.
+
+usage: heat_view.py PORT [ADDRESS]
+ADDRESS is 127.0.0.1 by default.
+The exit status is 0, 1 after an error, or 2 without arguments."""
 import ctypes
 import os
 import socket
 import struct
 import sys
+
+if sys.argv[1:] in ([], ["--help"]):
+    print(__doc__, file=sys.stderr if not sys.argv[1:] else sys.stdout)
+    sys.exit(0 if sys.argv[1:] else 2)
 
 EXS_VERSION, SIDE = 1, 128
 exs = ctypes.CDLL("libexs.so.0", use_errno=True)

@@ -61,8 +61,15 @@ ex::Task<> run_client(ex::Loop& loop, ex::Address address, int number, int& done
 
 }  // namespace
 
+constexpr char help[] =
+    "usage: kv_client PORT [CLIENTS]\n"
+    "Runs CLIENTS (100) of kv_server at 127.0.0.1, PORT, all at once.\n"
+    "Each sets keys, some of which expire, and checks their values.\n"
+    "The exit status is 0, 1 after an error, or 2 if the arguments are invalid.\n";
+
 int main(int argc, char** argv) {
-  if (argc < 2) return std::fprintf(stderr, "usage: kv_client PORT [CLIENTS]\n"), 2;
+  if (argc == 2 && std::string(argv[1]) == "--help") return std::fputs(help, stdout) < 0 ? 1 : 0;
+  if (argc < 2) return std::fputs(help, stderr), 2;
   const ex::Address address = ex::Address::loopback(static_cast<std::uint16_t>(std::atoi(argv[1])));
   const int clients = argc > 2 ? std::atoi(argv[2]) : 100;
   int done = 0;

@@ -138,7 +138,15 @@ void run(std::uint16_t port) {
 
 }  // namespace
 
+constexpr char help[] =
+    "usage: kv_server [PORT]\n"
+    "Keeps values by keys, with a time to live, for many clients, until SIGINT.\n"
+    "Requests: \"set KEY MILLISECONDS VALUE\" (0: it stays), \"get KEY\", \"drop KEY\".\n"
+    "Listens at 127.0.0.1, PORT (7779; 0: any free port).\n"
+    "The exit status is 0, or 1 after an error.\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--help") return std::fputs(help, stdout) < 0 ? 1 : 0;
   try {
     const ex::Library library;
     run(static_cast<std::uint16_t>(argc > 1 ? std::atoi(argv[1]) : 7779));  // 0: any free port

@@ -96,7 +96,14 @@ static void run(struct connection* connections, int count) {
   }
 }
 
+static const char help[] =
+    "usage: request_load [-a ADDRESS] [-p PORT] [-c CONNECTIONS] [-m REQUESTS]\n"
+    "Opens CONNECTIONS (100) to request_server at ADDRESS (127.0.0.1), PORT (7778), at once.\n"
+    "Sends REQUESTS on each, one at a time, and checks every reply.\n"
+    "The exit status is 0, 1 after an error, or 2 if the arguments are invalid.\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   int option, port = 7778, count = 100;
   const char* address = "127.0.0.1";
   while ((option = getopt(argc, argv, "a:p:c:m:")) != -1) {
@@ -104,9 +111,7 @@ int main(int argc, char** argv) {
     if (option == 'p') port = atoi(optarg);
     if (option == 'c') count = atoi(optarg);
     if (option == 'm') requests = atoi(optarg);
-    if (option == '?' || count < 1 || requests < 1)
-      return fprintf(stderr, "usage: request_load [-a ADDRESS] [-p PORT] [-c CONNECTIONS] [-m REQUESTS]\n"),
-             2;
+    if (option == '?' || count < 1 || requests < 1) return fputs(help, stderr), 2;
   }
   server.sin_port = htons((unsigned short)port);
   if (inet_pton(AF_INET, address, &server.sin_addr) != 1)

@@ -108,7 +108,14 @@ static void start(struct worker* w) {
   check(pthread_create(&w->thread, NULL, work, w) != 0 ? -1 : 0, "pthread_create");
 }
 
+static const char help[] =
+    "usage: request_server [PORT [ADDRESS]]\n"
+    "Answers \"add NUMBER NUMBER\" with the sum, for thousands of clients, until SIGINT.\n"
+    "Listens at ADDRESS (127.0.0.1), PORT (7778; 0: any free port).\n"
+    "The exit status is 0, 1 after an error, or 2 if the arguments are invalid.\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
   address.sin_port = htons((unsigned short)(argc > 1 ? atoi(argv[1]) : 7778)); /* 0: any free port */

@@ -3,13 +3,20 @@
  *     exs-run -n 4 ring */
 #include <exs/msg.h>
 #include <stdio.h>
+#include <string.h>
 
 static int fail(const char* what) {
   perror(what);
   return 1;
 }
 
-int main(void) {
+static const char help[] =
+    "usage: exs-run -n RANKS ring\n"
+    "Each rank adds 1 to a number and passes it on. The first rank prints where it came from.\n"
+    "The exit status is 0, or 1 after an error.\n";
+
+int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   exm_ep_t ep;
   exm_status_t status;
   int number = 0;

@@ -7,7 +7,7 @@ address=${EXS_TEST_ADDRESS:-127.0.0.1}
 viewer=$(dirname "$1")/heat_view
 
 # A word that is no option starts nothing.
-[[ $({ "$1" --help || echo "status $?"; } 2>&1) == *usage*"status 2" ]]
+[[ $({ "$1" foo || echo "status $?"; } 2>&1) == *usage*"status 2" ]]
 [[ $({ "$viewer" foo || echo "status $?"; } 2>&1) == *foo*"status 2" ]]
 
 exec {output}< <(exec "$1" 0 "$address")

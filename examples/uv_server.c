@@ -137,7 +137,14 @@ static int listen_tcp(uv_loop_t* loop, uv_tcp_t* listener) {
   return ntohs(address.sin_port);
 }
 
+static const char help[] =
+    "usage: uv_server [PORT]\n"
+    "Answers \"add NUMBER NUMBER\" with the sum, from a loop of libuv, until SIGINT.\n"
+    "Listens at 127.0.0.1, PORT (7778; 0: any free port). A TCP port prints the count.\n"
+    "The exit status is 0, or 1 after an error.\n";
+
 int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   check(exs_init(EXS_VERSION), "exs_init");
   queue = check(exs_qcreate(SLOTS), "exs_qcreate");
   void* buffers = exs_alloc((size_t)BUFFERS * MESSAGE_MAX, &region);

@@ -105,9 +105,16 @@ int list_1_serve(names* /*result*/, exs_rpc_request_t* request) {
   return serve_later(request, [](Front& front, exs_rpc_request_t* kept) { return list(front, kept); });
 }
 
+constexpr char help[] =
+    "usage: directory_coroutine_server PORT...\n"
+    "Serves a directory at a free port of 127.0.0.1, which it prints, until SIGINT or SIGTERM.\n"
+    "It asks all directory_stub_servers at the PORTs for each call, and combines their answers.\n"
+    "The exit status is 0, 1 after an error, or 2 if the arguments are invalid.\n";
+
 int main(int words, char** word) {
+  if (words == 2 && std::string(word[1]) == "--help") return std::fputs(help, stdout) < 0 ? 1 : 0;
   if (words < 2) {
-    std::fprintf(stderr, "usage: directory_coroutine_server PORT...\n");
+    std::fputs(help, stderr);
     return 2;
   }
   sigset_t signals;

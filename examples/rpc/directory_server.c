@@ -54,7 +54,13 @@ names* list_1_svc(void* nothing, struct svc_req* request) {
   return list;
 }
 
-int main(void) {
+static const char help[] =
+    "usage: directory_server\n"
+    "Serves a directory by libtirpc at a free port of 127.0.0.1, which it prints, until a\n"
+    "signal ends it. The exit status is 1 after an error.\n";
+
+int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
   socklen_t length = sizeof address;
   const int listener = socket(AF_INET, SOCK_STREAM, 0);

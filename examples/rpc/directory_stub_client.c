@@ -2,6 +2,7 @@
  *   directory_stub_client PORT */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "directory_exs.h"
 
@@ -55,9 +56,15 @@ static void count(exs_rpc_client_t* client) {
   names_free(&list);
 }
 
+static const char help[] =
+    "usage: directory_stub_client PORT\n"
+    "Fills the directory at 127.0.0.1, PORT, and reads it, by stubs of exs-rpcgen.\n"
+    "The exit status is 0, 1 after an error, or 2 if the arguments are invalid.\n";
+
 int main(int words, char** word) {
+  if (words == 2 && strcmp(word[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   if (words != 2) {
-    fprintf(stderr, "usage: directory_stub_client PORT\n");
+    fputs(help, stderr);
     return 2;
   }
   /* Uses shared memory if the server is on this host, else messages. */

@@ -64,7 +64,13 @@ static void* stop_at_signal(void* signals) {
   return NULL;
 }
 
-int main(void) {
+static const char help[] =
+    "usage: directory_stub_server\n"
+    "Serves a directory by stubs of exs-rpcgen at a free port of 127.0.0.1, which it prints,\n"
+    "until SIGINT or SIGTERM. The exit status is 0, or 1 after an error.\n";
+
+int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) return fputs(help, stdout) < 0 ? 1 : 0;
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);

@@ -349,17 +349,21 @@ Settings parse(int argc, const char* const* argv) {
   bool no_pin = false;
   tools::CommandLine line("exs-msg-ping",
                           "time and rate of messages with tags between two ranks, by their size");
+  line.group("Ranks");
   line.add_flag("--self", settings.is_self,
-                "Both ranks here, in two processes, instead of those of exs-run -n 2");
-  line.add("--provider", settings.provider, "Of exs")
+                "Run both ranks here, in two processes, instead of by exs-run -n 2");
+  line.add_flag("--no-pin", no_pin, "With --self: leave the choice of cores to the system");
+  line.add("--provider", settings.provider, "Provider of exs to use")
       .one_of({"auto", "iwarp", "shm", "verbs"})
       .shows_default();
+  line.group("Messages");
   line.add("--size", sizes, "Bytes of a message, several with commas").shows_default();
   line.add("--messages", settings.messages, "Messages to measure, of each size; fewer long ones")
       .between(std::uint64_t{1}, std::uint64_t{100'000'000})
       .shows_default();
   line.add("--warm-up", settings.warmup, "Messages before them").shows_default();
-  line.add("--window", settings.window, "Messages of one way that are under way at once; 0: one, to and fro")
+  line.add("--window", settings.window,
+           "Messages of one direction that are pending at once; 0: one, there and back")
       .between(std::uint64_t{0}, kWindowMax)
       .shows_default();
   line.add("--compute", settings.compute_us,
@@ -370,9 +374,9 @@ Settings parse(int argc, const char* const* argv) {
   line.add_flag(
       "--one-buffer", settings.one_buffer,
       "All messages go to one buffer, which may stay in a cache; without --window it is sent from, too");
-  line.add_flag("--verify", settings.verify, "Look at every byte that arrives");
+  line.group("Checks and output");
+  line.add_flag("--verify", settings.verify, "Check every byte that arrives");
   line.add_json_flag(settings.json);
-  line.add_flag("--no-pin", no_pin, "With --self: leave the choice of cores to the system");
   line.parse(argc, argv);
   settings.sizes = tools::parse_sizes(sizes, kSizeMaxBytes);
   settings.pin = !no_pin;

@@ -272,13 +272,17 @@ Settings parse(int argc, const char* const* argv) {
   double seconds = 0;
   bool no_pin = false;
   tools::CommandLine line("exs-rpc-ping", "time of remote procedure calls, by the size of their argument");
+  line.group("Ends");
   line.add("HOST", settings.host, "Address of the server");
   line.add_flag("-s,--server", settings.is_server, "Serve until a signal ends it");
-  line.add_flag("--self", settings.is_self, "Both ends here, in two processes");
+  line.add_flag("--self", settings.is_self, "Run both ends here, in two processes");
   line.add_port(settings.port, "Port of the server; 0 with --server or --self: any");
   line.add_bind_address(settings.bind_address);
+  line.add_flag("--no-pin", no_pin,
+                "Leave the choice of cores to the system, instead of one core for each process");
+  line.group("Calls");
   line.add("--way", settings.way, ways).one_of(names).shows_default();
-  line.add("--provider", settings.provider, "Of exs")
+  line.add("--provider", settings.provider, "Provider of exs to use")
       .one_of({"auto", "iwarp", "shm", "verbs"})
       .shows_default();
   line.add("--size", sizes, "Bytes of the argument, several with commas; 0 is a call of nothing")
@@ -289,7 +293,7 @@ Settings parse(int argc, const char* const* argv) {
   line.add("--time", seconds, "Seconds to measure, of each size, in place of --calls")
       .between(tools::kSecondsMin, 3600.0);
   line.add("--under-way", settings.under_way,
-           "Calls that have begun and not ended; more than one with --way stubs or mapped")
+           "Calls that are pending at once; more than one with --way stubs or mapped")
       .between(std::uint64_t{1}, std::uint64_t{kUnderWayMax})
       .shows_default();
   line.add("--warm-up", settings.warmup_calls, "Calls before them").shows_default();
@@ -297,10 +301,9 @@ Settings parse(int argc, const char* const* argv) {
            "Microseconds before each call; with 2000 both ends sleep when it comes")
       .between(std::uint64_t{0}, std::uint64_t{1'000'000})
       .shows_default();
-  line.add_flag("--verify", settings.verify, "Look at every byte that comes back");
+  line.group("Checks and output");
+  line.add_flag("--verify", settings.verify, "Check every byte of the results");
   line.add_json_flag(settings.json);
-  line.add_flag("--no-pin", no_pin,
-                "Leave the choice of cores to the system, instead of one core for each process");
   line.parse(argc, argv);
   if (settings.is_server + settings.is_self + !settings.host.empty() != 1)
     throw tools::UsageError("one of HOST, --server and --self is to be given");

@@ -44,7 +44,8 @@ std::string kinds_text(const Benchmark& benchmark) {
   std::string text = benchmark.measures_latency ? "all (default): each of the others in turn; " : "";
   for (const Kind kind : kinds_of(benchmark))
     text += traits_of(kind).name + std::string(": ") + traits_of(kind).summary + "; ";
-  return text + (benchmark.measures_latency ? "" : "default normal; all: each in turn");
+  return benchmark.measures_latency ? text.substr(0, text.size() - 2)
+                                    : text + "default normal; all: each in turn";
 }
 
 std::string depth_text(const Benchmark& benchmark) {
@@ -77,6 +78,7 @@ struct RawOptions {
 };
 
 void add_roles(tools::CommandLine& line, Options& options, RawOptions& raw) {
+  line.group("Ends");
   line.add("HOST", options.host, "Server to measure against; -s and --self go without");
   line.add_flag("-s,--server", raw.server, "Serve clients until SIGINT; each client brings its own options");
   line.add_flag("-1,--one-client", options.one_client,
@@ -106,6 +108,7 @@ void add_kind(tools::CommandLine& line, const Benchmark& benchmark, RawOptions& 
 }
 
 void add_limits(tools::CommandLine& line, const Benchmark& benchmark, Options& options, RawOptions& raw) {
+  line.group("Measurement");
   const tools::Option time =
       line.add("--time", raw.seconds, "Seconds to measure; default 2, or 1 for each of several measurements")
           .between(tools::kSecondsMin, kMaxSeconds);
@@ -124,13 +127,14 @@ void add_limits(tools::CommandLine& line, const Benchmark& benchmark, Options& o
   }
   line.add("--rate", options.limit.rate,
            "Messages a second on each connection, due at fixed times whatever became of those before "
-           "(open loop); their times are told from when they were due, too")
+           "(open loop); their times are measured from when they were due, too")
       .between(1.0 / kMaxSeconds, kRateMax);
   line.add_flag("--histogram", options.histogram, "Print how many messages took how long");
 }
 
 void add_options(tools::CommandLine& line, const Benchmark& benchmark, Options& options, RawOptions& raw) {
   add_roles(line, options, raw);
+  line.group("Messages");
   add_kind(line, benchmark, raw);
   raw.size_option = line.add("--size", raw.size, "Bytes in a message; K, M and G are 2^10, 2^20 and 2^30")
                         .value_name("SIZE")
@@ -139,6 +143,7 @@ void add_options(tools::CommandLine& line, const Benchmark& benchmark, Options& 
     line.add("--depth", raw.depth, depth_text(benchmark)).between(std::uint64_t{1}, std::uint64_t{kDepthMax});
   }
   add_limits(line, benchmark, options, raw);
+  line.group("Memory and waits");
   add_choice(
       line, "--wait", raw.job.wait, {Wait::busy, Wait::adaptive, Wait::notify},
       "How both ends wait for events: busy looks all the time, notify sleeps, adaptive looks for a moment "
@@ -148,10 +153,9 @@ void add_options(tools::CommandLine& line, const Benchmark& benchmark, Options& 
   if (serves(benchmark, Kind::stream)) {
     line.add_flag("--nodelay", raw.job.nodelay, "With --kind stream: each send leaves at once, by itself");
   }
+  line.group("Checks and output");
   line.add_flag("--verify", raw.job.verify, "Check every byte of every message; costs time at both ends");
-  raw.flip = line.add("--flip", raw.flip_message,
-                      "Spoil one byte of message N (from 0) on purpose, to see --verify "
-                      "find it")
+  raw.flip = line.add("--flip", raw.flip_message, "Corrupt one byte of message N (from 0), to test --verify")
                  .value_name("N");
   line.add_flag("--sweep", options.sweep, "Measure sizes from 1 B to 16 MiB, as a table");
   const tools::Option json = line.add_json_flag(raw.json);

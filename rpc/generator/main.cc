@@ -16,15 +16,15 @@ using exs::generator::Interface;
 
 constexpr const char* kHelp =
     "exs-rpcgen [OPTION...] FILE.x\n"
-    "Writes stubs of exs-rpc for an interface in the language of rpcgen: FILE_exs.h, FILE_exs.c for both "
-    "ends, and\n"
-    "FILE_exs_serve.c for the server.\n"
+    "Writes stubs of exs-rpc for an interface in the language of rpcgen: FILE_exs.h and\n"
+    "FILE_exs.c for both ends, and FILE_exs_serve.c for the server.\n"
     "  --output=DIR    write there instead of here\n"
     "  --types=rpcgen  use the types of rpcgen's FILE.h; functions begin with exs_ then\n"
     "  --define=NAME   #ifdef finds NAME\n"
     "  --report        write no stubs: print how the types lie in messages\n"
-    "  --check         write no stubs: print nothing but what is wrong\n"
-    "  --help          print this\n";
+    "  --check         write no stubs: print errors alone\n"
+    "  --help          print this summary and exit\n"
+    "  --version       print the version and exit\n";
 
 struct Wishes {
   std::set<std::string> defined;
@@ -55,6 +55,7 @@ bool read_arguments(int count, char** arguments, Wishes& wishes) {
     } else if (argument == "--types=rpcgen" || argument == "--types=exs") {
       wishes.has_own_types = argument == "--types=exs";
     } else if (argument.substr(0, 1) == "-" || !wishes.file.empty()) {
+      std::fprintf(stderr, "exs-rpcgen: %s: unknown option, or a second FILE.x\n", arguments[i]);
       return false;
     } else {
       wishes.file = argument;
@@ -114,10 +115,14 @@ int main(int count, char** arguments) {
     std::fputs(kHelp, stdout);
     return 0;
   }
+  if (count == 2 && std::string_view(arguments[1]) == "--version") {
+    std::puts("exs-rpcgen " EXS_VERSION_TEXT);
+    return 0;
+  }
   Wishes wishes;
   if (!read_arguments(count, arguments, wishes)) {
     std::fputs(kHelp, stderr);
-    return 1;
+    return 2;
   }
   return translate(wishes);
 }

@@ -1,21 +1,26 @@
 """exs-explain --sockets on programs with libexs_sockets.so and without: its report must be true. EXS_SOCKETS_LIBRARY is
 the library, EXS_TOOLS the folder of the programs."""
 import ast
+import itertools
 import json
 import os
 import pathlib
 import random
+import re
 import signal
 import struct
 import subprocess
 import sys
 import unittest
+import xml.etree.ElementTree
 
 LIBRARY = os.environ["EXS_SOCKETS_LIBRARY"]
 EXPLAIN = pathlib.Path(os.environ["EXS_TOOLS"], "exs-explain")
 LIMIT_S = 60
 NOBODY = 65534
 SO_ZEROCOPY = 60
+SVG = "{http://www.w3.org/2000/svg}"
+LETTER_PX = 7.23
 CONNECTION_KEYS = ["descriptors", "local", "remote", "tcp_state", "peer_pid", "peer_program", "side", "stage", "sends_by",
                    "receives_by", "ring_bytes", "ring_sent_bytes", "tcp_sent_bytes", "ring_received_bytes", "tcp_received_bytes",
                    "unread_bytes", "peer_unread_bytes", "turns", "bells", "sleeps", "looks_found", "looks_missed", "processes",
@@ -354,6 +359,99 @@ class Connections(SocketsTest):
         self.assertIn("\n    cure: ", short)
 
 
+def drawing(*words):
+    return xml.etree.ElementTree.fromstring(explain(*words, "--svg", "-"))
+
+
+class Rectangle:
+    """Of a box, or of a text whose letters are as wide as those of the widest usual font."""
+
+    def __init__(self, element):
+        self.text = "".join(element.itertext()) if element.tag.endswith("text") else ""
+        x, y = float(element.get("x")), float(element.get("y"))
+        width, height = (LETTER_PX * len(self.text), 14) if self.text else (float(element.get("width")), float(element.get("height")))
+        self.left, self.right = x, x + width
+        self.top, self.bottom = (y - 11, y + 3) if self.text else (y, y + height)
+
+    def meets(self, other):
+        return self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+
+    def holds(self, other):
+        return self.left <= other.left and other.right <= self.right and self.top <= other.top and other.bottom <= self.bottom
+
+
+class Map(SocketsTest):
+    """Who talks to whom: --map as text, --svg as a drawing."""
+
+    def connect_to_many(self, client, count):
+        """To ends that no process has, as the listener never accepts: each is a peer of its own."""
+        listener = self.start(None)
+        ports = listener.do(f'listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range({count})]; '
+                            "result = [each.getsockname()[1] for each in listeners]")
+        client.do(f'many = [socket.create_connection(("127.0.0.1", port)) for port in {ports}]')
+        return ports
+
+    def test_the_two_ends_of_a_connection_are_one_line(self):
+        client, server = self.two_ends()
+        lines = [line for line in explain("--map").splitlines() if str(client.pid) in line or str(server.pid) in line]
+        self.assertRegex(lines[0], rf"^{client.pid} python\S*$")
+        self.assertRegex(lines[1], rf"^  > {server.pid} python\S* +1 connection +> ring, bytes: \d+ ring, \d+ tcp +< ring, bytes: ")
+        self.assertEqual(len(lines), 2)
+        # As seen from the other end alone.
+        self.assertEqual(explain(server.pid, "--map").splitlines(), lines)
+
+    def test_alike_ones_are_one_line_and_add_up(self):
+        client, server = self.two_ends("after=1000", times=1)
+        port = server.do("result = listener.getsockname()[1]")
+        client.do(f'other = socket.create_connection(("127.0.0.1", {port})); other.sendall(bytes(11))')
+        server.do("other = listener.accept()[0]; other.recv(100)")
+        lines = explain(client.pid, "--map").splitlines()
+        self.assertRegex(lines[1], rf"^  > {server.pid} python\S*  2 connections +> tcp, bytes: 0 ring, 111 tcp \(short-lived\) +< tcp, ")
+        self.assertRegex(lines[2], "^short-lived: too few calls of its two ends[^(]*$")
+        self.assertEqual(len(lines), 3)
+
+    def test_processes_without_a_connection(self):
+        alone, plain = self.start(), self.start(None)
+        self.assertRegex(explain(alone.pid, "--map"), rf"^{alone.pid} python\S*: no TCP connections\n$")
+        self.assertRegex(explain(plain.pid, "--map", status=1), rf"^{plain.pid} python\S*: not-loaded: ")
+
+    def test_a_drawing_has_the_lines_of_the_map(self):
+        client, server = self.two_ends()
+        texts = ["".join(element.itertext()) for element in drawing(client.pid).iter(SVG + "text")]
+        self.assertEqual([text.split()[0] for text in texts[1:] if "python" in text], [str(client.pid), str(server.pid)])
+        self.assertTrue(any(re.fullmatch(r"> [\d. k]+B ring, \d+ B tcp  < [\d. k]+B ring, \d+ B tcp", text) for text in texts), texts)
+
+    def test_names_are_escaped(self):
+        client = self.two_ends()[0]
+        client.do("open('/proc/self/comm', 'w').write('<b>&\"\\x1b\\xe9]]>')")
+        texts = ["".join(element.itertext()) for element in drawing(client.pid).iter(SVG + "text")]
+        self.assertIn(f"{client.pid} <b>&\"???]]>", texts)
+
+    def test_nothing_lies_on_another(self):
+        for count in (2, 10, 50):
+            with self.subTest(count):
+                client = self.start()
+                ports = self.connect_to_many(client, count)
+                shown = drawing(client.pid)
+                texts = [Rectangle(element) for element in shown.iter(SVG + "text") if element.text]
+                boxes = [Rectangle(element) for element in shown.iter(SVG + "rect") if element.get("x")]
+                self.assertLessEqual({f"127.0.0.1:{port}" for port in ports}, {text.text for text in texts})
+                self.assertEqual(len(boxes), count + 1)
+                for shapes in texts, boxes:
+                    for one, other in itertools.combinations(shapes, 2):
+                        self.assertFalse(one.meets(other), (vars(one), vars(other)))
+                for box, text in itertools.product(boxes, texts):
+                    self.assertTrue(box.holds(text) or not box.meets(text), (vars(box), vars(text)))
+                whole = float(shown.get("width")), float(shown.get("height"))
+                self.assertTrue(all(shape.right <= whole[0] and shape.bottom <= whole[1] for shape in texts + boxes))
+
+    def test_a_file_that_cannot_be_written(self):
+        for name, words in (("/nowhere/x.svg", "No such file"), ("/dev/full", "No space left")):
+            done = subprocess.run([EXPLAIN, "--sockets", "--svg", name], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertRegex(done.stderr, f"^exs-explain: cannot write {name}: {words}")
+
+
 class Processes(SocketsTest):
     def assert_unserved(self, program, reason, **options):
         process = process_of(program, status=1, **options)
@@ -402,8 +500,20 @@ class Processes(SocketsTest):
         self.assertNotIn(plain.pid, found)
         self.assertEqual(found[off.pid]["reason"], "off")
 
+    def test_it_is_watched(self):
+        program = self.start()
+        watching = subprocess.Popen([EXPLAIN, "--sockets", str(program.pid), "--watch"], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(watching.stdout.close)
+        self.addCleanup(watching.kill)
+        for _ in range(2):
+            self.assertTrue(watching.stdout.readline().startswith(f"{program.pid} "))
+            self.assertEqual(watching.stdout.readline(), "\n")
+        watching.send_signal(signal.SIGINT)
+        self.assertEqual(watching.wait(LIMIT_S), 0)
+
     def test_bad_usage(self):
-        for words in (["x"], ["0"], ["-1"], ["1x"], ["99999999999999999999"], ["1", "--timeout", "1"]):
+        for words in (["x"], ["0"], ["-1"], ["1x"], ["99999999999999999999"], ["1", "--timeout", "1"],
+                      ["--map", "--json"], ["--map", "--svg", "-"], ["--json", "--svg", "-"]):
             with self.subTest(words):
                 done = subprocess.run([EXPLAIN, "--sockets", *words], capture_output=True, timeout=LIMIT_S, check=False)
                 self.assertEqual(done.returncode, 2, done)

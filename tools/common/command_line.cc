@@ -5,10 +5,68 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
+#include <utility>
 
 #include "tools/common/failure.h"
 
 namespace tools {
+namespace {
+
+constexpr std::size_t kWidth = 90;
+constexpr std::size_t kColumn = 30;  // where texts of options begin
+
+// Breaks lines that are longer. None begins with a dash, so a line that does is an option.
+std::string wrapped(const std::string& text, std::size_t width) {
+  std::string out;
+  std::size_t line_begin = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!out.empty()) out += '\n';
+    line_begin = out.size();
+    std::string piece;  // words that stay together
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      piece += piece.empty() ? word : " " + word;
+      if ((words >> std::ws).peek() == '-') continue;
+      if (out.size() > line_begin) {
+        const bool fits = out.size() - line_begin + 1 + piece.size() <= width;
+        out += fits ? ' ' : '\n';
+        if (!fits) line_begin = out.size();
+      }
+      out += std::exchange(piece, {});
+    }
+  }
+  return out;
+}
+
+// CLI11 takes "[a,b]" for several values. parse() puts a zero behind such a word, which no argument has.
+CLI::Option* with_whole_words(CLI::Option* option) {
+  return option->transform([](std::string word) {
+    std::erase(word, '\0');
+    return word;
+  });
+}
+
+// The form of --help: lines of at most kWidth columns.
+class Form : public CLI::Formatter {
+ public:
+  Form() { column_width(kColumn); }
+  std::string make_description(const CLI::App* app) const override {
+    return wrapped(app->get_description(), kWidth) + "\n";
+  }
+  // One blank line between groups is enough.
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+    return text;
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(option->get_description(), kWidth - kColumn);
+  }
+};
+
+}  // namespace
 
 Option Option::between(std::uint64_t min, std::uint64_t max) const {
   return Option(option_->check(CLI::Range(min, max)));
@@ -19,7 +77,8 @@ Option Option::between(double min, double max) const {
 }
 
 Option Option::one_of(const std::vector<std::string>& values) const {
-  return Option(option_->check(CLI::IsMember(values)));
+  return Option(
+      option_->type_name(CLI::detail::join(values, "|"))->check(CLI::IsMember(values).description("")));
 }
 
 Option Option::one_of_in_any_case(const std::vector<std::string>& values) const {
@@ -52,7 +111,8 @@ bool Option::is_given() const {
 
 CommandLine::CommandLine(const std::string& name, const std::string& summary)
     : app_(std::make_unique<CLI::App>(name + ": " + summary, name)) {
-  app_->set_version_flag("--version", name + " " + exs_version_string());
+  app_->formatter(std::make_shared<Form>());
+  app_->set_help_flag();  // parse() adds it behind the other options
   app_->failure_message([](const CLI::App* failed, const CLI::Error& error) {
     return failed->get_name() + ": " + error.what() + " (see --help)\n";
   });
@@ -60,33 +120,41 @@ CommandLine::CommandLine(const std::string& name, const std::string& summary)
 
 CommandLine::~CommandLine() = default;
 
+void CommandLine::group(const std::string& name) {
+  group_ = name;
+}
+
+Option CommandLine::added(CLI::Option* option) const {
+  return Option(option->group(group_));
+}
+
 Option CommandLine::add(const std::string& names, std::string& target, const std::string& help) {
-  return Option(app_->add_option(names, target, help));
+  return added(with_whole_words(app_->add_option(names, target, help)));
 }
 
 Option CommandLine::add(const std::string& names, std::uint16_t& target, const std::string& help) {
-  return Option(app_->add_option(names, target, help));
+  return added(app_->add_option(names, target, help));
 }
 
 Option CommandLine::add(const std::string& names, std::uint32_t& target, const std::string& help) {
-  return Option(app_->add_option(names, target, help));
+  return added(app_->add_option(names, target, help));
 }
 
 Option CommandLine::add(const std::string& names, std::uint64_t& target, const std::string& help) {
-  return Option(app_->add_option(names, target, help));
+  return added(app_->add_option(names, target, help));
 }
 
 Option CommandLine::add(const std::string& names, double& target, const std::string& help) {
-  return Option(app_->add_option(names, target, help));
+  return added(app_->add_option(names, target, help));
 }
 
 Option CommandLine::add(const std::string& names, std::vector<std::string>& targets,
                         const std::string& help) {
-  return Option(app_->add_option(names, targets, help));
+  return added(with_whole_words(app_->add_option(names, targets, help)));
 }
 
 Option CommandLine::add_flag(const std::string& names, bool& target, const std::string& help) {
-  return Option(app_->add_flag(names, target, help));
+  return added(app_->add_flag(names, target, help));
 }
 
 Option CommandLine::add_choice(const std::string& names, const std::vector<std::string>& values,
@@ -99,9 +167,9 @@ Option CommandLine::add_choice(const std::string& names, const std::vector<std::
     const bool known = index_of(word) < values.size();
     return known ? std::string() : "\"" + word + "\" is none of " + CLI::detail::join(values, ", ");
   };
-  return Option(app_->add_option_function<std::string>(names, chosen, help)
-                    ->type_name(CLI::detail::join(values, "|"))
-                    ->check(CLI::Validator(check, "")));
+  return added(app_->add_option_function<std::string>(names, chosen, help)
+                   ->type_name(CLI::detail::join(values, "|"))
+                   ->check(CLI::Validator(check, "")));
 }
 
 Option CommandLine::add_port(std::uint16_t& target, const std::string& help) {
@@ -112,10 +180,10 @@ Option CommandLine::add_port(std::uint16_t& target, const std::string& help) {
     return is_number && std::stoul(word) <= kPortMax ? std::string()
                                                      : "\"" + word + "\" is no port: ports are 0 to 65535";
   };
-  return Option(app_->add_option("-p,--port", target, help)
-                    ->type_name("PORT")
-                    ->check(CLI::Validator(check, ""))
-                    ->capture_default_str());
+  return added(app_->add_option("-p,--port", target, help)
+                   ->type_name("PORT")
+                   ->check(CLI::Validator(check, ""))
+                   ->capture_default_str());
 }
 
 Option CommandLine::add_json_flag(bool& target) {
@@ -129,8 +197,17 @@ Option CommandLine::add_bind_address(std::string& target) {
 }
 
 void CommandLine::parse(int argc, const char* const* argv) {
+  app_->set_help_flag("-h,--help", "Print this summary and exit")->group("Help");
+  app_->set_version_flag("--version", app_->get_name() + " " + exs_version_string(),
+                         "Print the version and exit")
+      ->group("Help");
+  std::vector<std::string> words;  // from the last to the first, as CLI11 takes them
+  for (int i = argc - 1; i > 0; --i) {
+    words.emplace_back(argv[i]);
+    if (words.back().ends_with(']')) words.back() += '\0';
+  }
   try {
-    app_->parse(argc, argv);
+    app_->parse(std::move(words));
   } catch (const CLI::RequiredError& error) {
     // An unknown word is reported first: it was meant to be something else.
     const std::vector<std::string> unknown = app_->remaining();

@@ -50,6 +50,9 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
+  // Options that are added from now on are in this group of --help. The first group is "Options".
+  void group(const std::string& name);
+
   // `names`: "-p,--port"; a name without a dash is an argument.
   Option add(const std::string& names, std::string& target, const std::string& help);
   Option add(const std::string& names, std::uint16_t& target, const std::string& help);
@@ -73,7 +76,10 @@ class CommandLine {
   void parse(int argc, const char* const* argv);
 
  private:
+  [[nodiscard]] Option added(CLI::Option* option) const;
+
   std::unique_ptr<CLI::App> app_;
+  std::string group_ = "Options";
 };
 
 // The shortest --time.

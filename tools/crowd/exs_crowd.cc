@@ -254,6 +254,7 @@ Settings parse(int argc, const char* const* argv) {
   const std::uint64_t one = 1;
   tools::CommandLine line("exs-crowd",
                           "many connections to one server process at once, and what each costs it");
+  line.group("Load");
   line.add("--connections", settings.connections, "Connections that are open at the same time")
       .between(one, kConnectionsMax)
       .shows_default();
@@ -274,10 +275,11 @@ Settings parse(int argc, const char* const* argv) {
            "its own")
       .between(std::uint64_t{0}, kConnectionsMax)
       .shows_default();
+  line.group("Ends");
   line.add("--provider", settings.provider, "Provider of both ends").shows_default();
   line.add_bind_address(settings.address);
-  line.add_flag("--flip", settings.flip,
-                "Spoil a byte of one request of each process on purpose, to see that it is found");
+  line.group("Checks and output");
+  line.add_flag("--flip", settings.flip, "Corrupt a byte of one request of each process, to test the check");
   line.add_json_flag(settings.json);
   line.parse(argc, argv);
   if (settings.processes > settings.connections)

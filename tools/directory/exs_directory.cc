@@ -16,11 +16,12 @@ int run(int argc, char** argv) {
   std::string file;
   std::uint16_t port = exs::svc::kDirectoryPort;
   bool is_verbose = false;
-  tools::CommandLine line("exs-directory", "know where services are, and tell processes that look for them");
+  tools::CommandLine line("exs-directory",
+                          "keep the addresses of services, and give them to processes that look for them");
   line.add_port(port, "TCP port to listen at; 0: a free one").shows_default();
   line.add("--bind", address, "Address to listen at, of IPv4 or IPv6").value_name("ADDRESS").shows_default();
-  line.add("--file", file, "Keep what is known in this file").value_name("PATH");
-  line.add_flag("--verbose", is_verbose, "Tell of each service that is held or lost");
+  line.add("--file", file, "Keep the services in this file, and continue from it").value_name("PATH");
+  line.add_flag("--verbose", is_verbose, "Log each service that is held or lost");
   line.parse(argc, argv);
   const auto listen =
       exs::svc::parse_address(address.find(':') == std::string::npos ? address : "[" + address + "]");

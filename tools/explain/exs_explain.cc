@@ -11,9 +11,12 @@
 #include "src/base/setting_names.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
+#include "tools/common/svg.h"
+#include "tools/common/watch.h"
 #include "tools/explain/connection.h"
 #include "tools/explain/machine.h"
 #include "tools/explain/report.h"
+#include "tools/explain/sockets_map.h"
 #include "tools/explain/sockets_report.h"
 #include "tools/explain/sockets_survey.h"
 
@@ -25,6 +28,9 @@ struct Settings {
   std::string provider;
   double limit_seconds = 5;
   bool sockets = false;
+  bool map = false;
+  bool watch = false;
+  std::string svg;    // the file for a drawing; empty: none
   pid_t process = 0;  // 0: all
   bool json = false;
 };
@@ -52,9 +58,18 @@ Settings parse(int argc, const char* const* argv) {
   line.add_flag(
       "--sockets", settings.sockets,
       "The TCP connections of a running program that has the sockets layer, PID, or of all such programs");
+  line.add_flag("--map", settings.map,
+                "With --sockets: print one line for each pair of ends: their ways, bytes and reasons");
+  line.add("--svg", settings.svg, "With --sockets: draw this map to FILE (SVG), or to the output if it is -")
+      .value_name("FILE");
+  line.add_flag("--watch", settings.watch, "With --sockets: print again each second, until SIGINT");
   line.add_flag("--json", settings.json, "Print one JSON object in place of text");
   line.parse(argc, argv);
   if (settings.sockets && !settings.target.empty()) settings.process = parse_process(settings.target);
+  if (!settings.sockets && (settings.map || !settings.svg.empty() || settings.watch))
+    throw tools::UsageError("--map, --svg and --watch belong to --sockets");
+  if (settings.map + settings.json + !settings.svg.empty() > 1)
+    throw tools::UsageError("give one of --map, --svg and --json");
   if ((settings.target.empty() || settings.sockets) && (provider.is_given() || limit.is_given()))
     throw tools::UsageError("--provider and --timeout belong to a connection: give HOST:PORT");
   return settings;
@@ -82,16 +97,26 @@ int explain_connection(const Settings& settings) {
   return connected.error == 0 ? 0 : 1;
 }
 
-int explain_sockets(const Settings& settings) {
-  // The library would report this, but it is not used here.
-  if (const std::string words = exs::words_about_unknown_settings(environ); !words.empty())
-    std::fprintf(stderr, "exs-explain: %s\n", words.c_str());
+int print_sockets(const Settings& settings) {
   const SocketsSurvey survey = survey_sockets(settings.process);
-  print(survey, settings.json);
+  if (settings.map)
+    print(map_of(survey));
+  else if (!settings.svg.empty())
+    tools::write_file(settings.svg, drawing_of(map_of(survey)));
+  else
+    print(survey, settings.json);
   return std::any_of(survey.processes.begin(), survey.processes.end(),
                      [](const SocketsProcess& process) { return process.is_served; })
              ? 0
              : 1;
+}
+
+int explain_sockets(const Settings& settings) {
+  // The library would report this, but it is not used here.
+  if (const std::string words = exs::words_about_unknown_settings(environ); !words.empty())
+    std::fprintf(stderr, "exs-explain: %s\n", words.c_str());
+  if (settings.watch) return tools::watch([&] { print_sockets(settings); });
+  return print_sockets(settings);
 }
 
 int run(const Settings& settings) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -16,6 +17,13 @@ namespace explain {
 namespace {
 
 constexpr char kLibrary[] = "/libexs_sockets.so";
+
+// A program chooses its own name, so it may contain anything.
+std::string printable(std::string text) {
+  for (char& letter : text)
+    if (!std::isprint(static_cast<unsigned char>(letter))) letter = '?';
+  return text;
+}
 
 std::string first_word_of(const ProcFolder& folder, const char* file) {
   std::string text;
@@ -68,7 +76,7 @@ bool is_memory_without_file(const std::string& line) {
 ProcessView ProcessReader::read(pid_t pid, const ProcFolder& folder) {
   ProcessView view;
   view.pid = pid;
-  view.program = first_word_of(folder, "comm");
+  view.program = printable(first_word_of(folder, "comm"));
   std::vector<int> families;
   if (is_zombie(folder)) {
     view.error = ESRCH;

@@ -2,7 +2,6 @@
 
 #include <exs/exs.h>
 
-#include <cctype>
 #include <cinttypes>
 #include <cstdio>
 
@@ -23,13 +22,6 @@ const char* name_of(Stage stage) {
     case Stage::kLane: return "lane";
     default: return "plain";
   }
-}
-
-// A program chooses its own name, so it may contain anything.
-std::string printable(std::string text) {
-  for (char& letter : text)
-    if (!std::isprint(static_cast<unsigned char>(letter))) letter = '?';
-  return text;
 }
 
 template <typename Value>
@@ -53,7 +45,7 @@ Json::Object json_of(const SocketsConnection& connection) {
       {"remote", tcp ? Text(tcp->remote.text()) : Text()},
       {"tcp_state", name_of_tcp_state(tcp ? tcp->state : 0)},
       {"peer_pid", connection.peer != 0 ? std::optional(connection.peer) : std::nullopt},
-      {"peer_program", connection.peer != 0 ? Text(printable(connection.peer_program)) : Text()},
+      {"peer_program", connection.peer != 0 ? Text(connection.peer_program) : Text()},
       {"side", slot ? Text(slot->is_caller ? "connect" : "listen") : Text()},
       {"stage", slot ? Text(name_of(slot->stage)) : Text()},
       {"sends_by", connection.sends_by},
@@ -77,8 +69,7 @@ Json::Object json_of(const SocketsConnection& connection) {
 }
 
 Json::Object json_of(const SocketsProcess& process) {
-  Json::Object object{
-      {"pid", process.pid}, {"program", printable(process.program)}, {"served", process.is_served}};
+  Json::Object object{{"pid", process.pid}, {"program", process.program}, {"served", process.is_served}};
   add(object, process.why);
   Json::Array connections;
   for (const SocketsConnection& connection : process.connections)
@@ -105,7 +96,7 @@ std::string heading_of(const SocketsConnection& connection) {
   const char* const arrow = !connection.slot ? "-" : connection.slot->is_caller ? ">" : "<";
   text += tcp ? " " + tcp->local.text() + " " + arrow + " " + tcp->remote.text() : " closed";
   if (connection.peer != 0)
-    text += tools::format(" of %d (%s)", connection.peer, printable(connection.peer_program).c_str());
+    text += tools::format(" of %d (%s)", connection.peer, connection.peer_program.c_str());
   return text;
 }
 
@@ -132,7 +123,7 @@ void print(const char* indent, const Explanation& why) {
 }
 
 void print(const SocketsProcess& process) {
-  std::printf("%d %s: ", process.pid, printable(process.program).c_str());
+  std::printf("%d %s: ", process.pid, process.program.c_str());
   if (!process.is_served) return print("", process.why);
   std::printf("%zu TCP connection%s\n", process.connections.size(),
               process.connections.size() == 1 ? "" : "s");

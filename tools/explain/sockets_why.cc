@@ -55,7 +55,7 @@ Explanation why_not(const Ends& ends) {
   if (!own) return {};
   const Why why = seen_from_outside(*own, ends);
   const exs::sockets::WhyText words = exs::sockets::text_of(why);
-  Explanation explanation{words.code, words.sentence, words.cure};
+  Explanation explanation{words.code, words.sentence, words.cure, words.sentence};
   if (ends.slot != nullptr) explanation.fact += more_of(why, *ends.slot);
   if (const auto there = reason_there(why, ends.peer)) {
     const exs::sockets::WhyText words_there = exs::sockets::text_of(*there);

@@ -12,6 +12,7 @@ struct Explanation {
   std::string code;  // empty: there is nothing to explain
   std::string fact;
   std::string cure;
+  std::string sentence = {};  // the fact of a connection without its numbers
 };
 
 // Thread: immutable value.

@@ -18,6 +18,7 @@
 #include "tools/common/histogram.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/json.h"
+#include "tools/common/progress_line.h"
 #include "tools/common/run_info.h"
 #include "tools/fetch/http.h"
 #include "tools/fetch/service.h"
@@ -75,9 +76,11 @@ class Client {
     for (std::uint32_t i = 0; i < settings_.warm_up; ++i) {
       for (const Fetched& one : fetched_) get_by_all_means(one.url);
     }
+    tools::ProgressLine progress("round", settings_.repeat);
     watch_.start();
     for (std::uint32_t i = 0; i < settings_.repeat && !tools::interrupted(); ++i) {
       for (Fetched& one : fetched_) fetch(one);
+      progress.update(i + 1);
     }
     watch_.stop();
     if (tools::interrupted()) throw tools::Exit{130};
@@ -212,17 +215,21 @@ int run(int argc, char** argv) {
   Settings settings;
   tools::CommandLine line("exs-fetch", "gets files over HTTP by exs");
   line.add("url", settings.urls, "http://HOST:PORT/PATH or exs-svc://SERVICE/PATH, one or more").required();
-  line.add("--provider", settings.way.provider, "Of exs")
+  line.group("Way");
+  line.add("--provider", settings.way.provider, "Provider of exs to use")
       .one_of({"auto", "iwarp", "shm", "verbs"})
       .shows_default();
   line.add_flag("--tcp", settings.way.is_tcp, "By TCP, from any server");
   line.add_flag("--return", settings.way.is_written,
                 "Have a service write what it answers into memory of ours");
+  line.group("Output");
   line.add("-o,--output", settings.output, "Write to this file, not to the standard output")
       .value_name("FILE");
   line.add("--verify", settings.sum, "Fail unless the SHA-256 of each file is this").value_name("SUM");
   line.add_flag("--sums", settings.prints_sums,
                 "Print SHA-256 and URL of each in place of it, as sha256sum does");
+  line.add_json_flag(settings.json);
+  line.group("Repetition and limits");
   line.add("--repeat", settings.repeat, "Fetch all of them so many times, and write the first of each")
       .between(std::uint64_t{1}, std::uint64_t{1} << 31U)
       .shows_default();
@@ -234,7 +241,6 @@ int run(int argc, char** argv) {
            "Seconds to try again, on new connections, when a connection breaks or is refused")
       .between(0.0, 86400.0)
       .shows_default();
-  line.add_json_flag(settings.json);
   line.parse(argc, argv);
   const std::vector<Url> urls = parse_urls(settings);
   settings.way.limit = std::chrono::nanoseconds(tools::ns_of(settings.limit_s));

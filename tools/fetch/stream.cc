@@ -104,14 +104,13 @@ class TcpStream final : public Stream {
 
   std::size_t receive(std::span<char> into, exs_mhandle_t, bool all) override {
     std::size_t done = 0;
-    do {
+    for (;;) {
       const ssize_t count = ::recv(socket_, into.data() + done, into.size() - done, all ? MSG_WAITALL : 0);
       if (count == -1 && errno == EINTR) continue;
       if (count == -1) fail_broken("receiving", errno == EAGAIN ? ETIMEDOUT : errno);
-      if (count == 0) break;
       done += static_cast<std::size_t>(count);
-    } while (all && done < into.size());
-    return done;
+      if (count == 0 || !all || done == into.size()) return done;
+    }
   }
 
   [[nodiscard]] std::string provider() const override { return "tcp"; }

@@ -16,12 +16,15 @@
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/json.h"
+#include "tools/common/run_info.h"
+#include "tools/common/svg.h"
 #include "tools/run/agent.h"
 #include "tools/run/exit_status.h"
 #include "tools/run/find_program.h"
 #include "tools/run/host_list.h"
 #include "tools/run/job.h"
 #include "tools/run/missing_file.h"
+#include "tools/run/timeline.h"
 
 namespace run {
 namespace {
@@ -42,6 +45,7 @@ struct Settings {
   bool keep_going = false;
   std::string hosts;
   std::string hostfile;
+  std::string timeline;  // the file for a drawing; empty: none
   bool agent = false;
 
   [[nodiscard]] bool has_hosts() const { return !hosts.empty() || !hostfile.empty(); }
@@ -93,7 +97,7 @@ int own_arguments(int argc, char** argv) {
     const std::string word = argv[at++];
     if (word == "--") break;
     for (const std::string_view with_value :
-         {"--set", "--library", "-n", "--processes", "--hosts", "--hostfile"})
+         {"--set", "--library", "-n", "--processes", "--hosts", "--hostfile", "--timeline"})
       at += word == with_value;
   }
   return std::min(at, argc);
@@ -109,8 +113,8 @@ void refuse_what_makes_no_sense(const Settings& settings) {
       !settings.words.empty() || !settings.library.empty() || settings.explain || settings.check;
   if (settings.is_job() && is_alone)
     throw tools::UsageError("-n does without --set, --library, --explain and --check");
-  if (!settings.is_job() && (settings.tag || settings.keep_going))
-    throw tools::UsageError("--tag and --keep-going belong to -n and to --hosts");
+  if (!settings.is_job() && (settings.tag || settings.keep_going || !settings.timeline.empty()))
+    throw tools::UsageError("--tag, --keep-going and --timeline belong to -n and to --hosts");
   if (!settings.hosts.empty() && !settings.hostfile.empty())
     throw tools::UsageError("give --hosts or --hostfile");
   if (settings.agent && (settings.is_job() || is_alone)) throw tools::UsageError("--agent stands alone");
@@ -118,11 +122,13 @@ void refuse_what_makes_no_sense(const Settings& settings) {
 
 Settings parse(int count, const char* const* argv) {
   Settings settings;
-  tools::CommandLine line("exs-run",
-                          "run a program with its TCP connections inside this host by shared memory\n"
-                          "exs-run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
-                          "or start a job of N processes, in whose arguments {rank} and {size} are replaced\n"
-                          "exs-run -n N [--hosts A:8,B:8] [--tag] [--keep-going] [--] PROGRAM [ARGUMENTS]");
+  tools::CommandLine line(
+      "exs-run",
+      "run a program with its TCP connections inside this host by shared memory\n"
+      "exs-run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+      "or start a job of N processes, in whose arguments {rank} and {size} are replaced\n"
+      "exs-run -n N [--hosts A:8,B:8] [--tag] [--keep-going] [--timeline FILE] [--] PROGRAM [ARGUMENTS]");
+  line.group("Jobs");
   line.add("-n,--processes", settings.processes,
            "Start a job of so many processes, without the layer for sockets")
       .value_name("N")
@@ -132,17 +138,21 @@ Settings parse(int count, const char* const* argv) {
   line.add("--hostfile", settings.hostfile, "The same, from a file of lines A:8 or A slots=8")
       .value_name("PATH");
   line.add_flag("--agent", settings.agent,
-                "Start what an exs-run elsewhere says; that is how --hosts does it");
+                "Serve an exs-run on another host, which starts this one for --hosts");
   line.add_flag("--tag", settings.tag, "With -n: each line of output begins with [RANK]");
   line.add_flag("--keep-going", settings.keep_going,
-                "With -n: when a process has died the others are told, and not ended");
-  line.add("--set", settings.words, "As EXS_SOCKETS has them: ring=1M,spin=20us").value_name("WORDS");
-  line.add("--library", settings.library, "libexs_sockets.so; else the one of this installation")
+                "With -n: when a process has died, notify the others and do not end them");
+  line.add("--timeline", settings.timeline,
+           "With -n: at the end, draw when each process started, joined and ended")
+      .value_name("FILE");
+  line.group("Sockets of one program");
+  line.add("--set", settings.words, "Words of EXS_SOCKETS, such as ring=1M,spin=20us").value_name("WORDS");
+  line.add("--library", settings.library, "The library, in place of that of this installation")
       .value_name("PATH");
   line.add_flag("--explain", settings.explain,
-                "At the end of each connection: which way how many bytes went");
+                "At the end of each connection, print the bytes of each way and the reason");
   line.add_flag("--check", settings.check,
-                "Run nothing: say whether the program can be served, by 0 or 3, too");
+                "Run nothing; print whether the program can be served, and end with 0 or 3");
   line.add_flag("--json", settings.json, "With --check: print one JSON object");
   line.parse(count, argv);
   refuse_what_makes_no_sense(settings);
@@ -180,11 +190,13 @@ void put_first(const char* variable, const std::string& value, char separator) {
 int say(const std::string& path, Unserved unserved, bool json) {
   const Reason reason = reason_of(unserved, path);
   if (json) {
-    tools::print_json(tools::Json::Object{{"program", path},
-                                          {"served", is_served(unserved)},
-                                          {"reason", reason.name},
-                                          {"text", reason.text},
-                                          {"cure", reason.cure}});
+    tools::Json::Object out = tools::begin_results("exs-run");
+    out.emplace_back("program", path);
+    out.emplace_back("served", is_served(unserved));
+    out.emplace_back("reason", reason.name);
+    out.emplace_back("text", reason.text);
+    out.emplace_back("cure", reason.cure);
+    tools::print_json(out);
   } else {
     std::cout << path << ": " << (is_served(unserved) ? "served" : "not served");
     if (unserved != Unserved::kNot) std::cout << ": " << reason.text << " (cure: " << reason.cure << ")";
@@ -236,7 +248,18 @@ int run_job(const Settings& settings, const std::string& path, char** arguments,
   }
   job.is_tagged = settings.tag;
   job.keeps_going = settings.keep_going;
-  return Job(std::move(job)).run();
+  Timeline timeline;
+  if (!settings.timeline.empty()) job.timeline = &timeline;
+  const std::string title = "exs-run -n " + std::to_string(job.size) + " " + job.path;
+  const int status = Job(std::move(job)).run();
+  if (settings.timeline.empty()) return status;
+  try {
+    tools::write_file(settings.timeline, timeline.drawing(title));
+  } catch (const tools::Failure& failure) {
+    std::cerr << "exs-run: " << failure.what() << "\n";
+    return status != 0 ? status : kFailed;
+  }
+  return status;
 }
 
 int run(int argc, char** argv) {

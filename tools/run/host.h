@@ -29,6 +29,9 @@ class HostEvents {
   virtual void lost(Host& host, const std::string& why) = 0;
   // The host cannot start the processes: exit status and reason.
   virtual void cannot_start(Host& host, int exit_status, const std::string& why) = 0;
+  // A process of this host has been started, or has written whole lines. Those of other hosts are not reported.
+  virtual void started(std::size_t /*rank*/) {}
+  virtual void wrote(std::size_t /*rank*/) {}
 
  protected:
   ~HostEvents() = default;

@@ -97,6 +97,7 @@ void Job::start() {
   fill_standard_descriptors();
   Program program{settings_.path, settings_.arguments, settings_.size, settings_.is_tagged,
                   first_line(std::max<std::size_t>(settings_.hosts.size(), 1))};
+  if (settings_.timeline != nullptr) settings_.timeline->resize(settings_.size);
   members_.reserve(settings_.size);
   running_ = settings_.size;
   if (!settings_.hosts.empty()) return start_on_hosts(program);
@@ -122,6 +123,8 @@ void Job::start_on_hosts(const Program& program) {
     for (std::size_t slot = 0; slot < name.slots; ++slot, ++rank) {
       ranks.push_back(rank);
       members_.push_back({rank, hosts_.back().get()});
+      if (settings_.timeline != nullptr) settings_.timeline->set_host(rank, name.name);
+      started(rank);
     }
     hosts_.back()->start(program, ranks);
   }
@@ -165,7 +168,7 @@ void Job::pass_on(Signals::Arrival arrival) {
   is_interrupted_ = true;
   for (const Member& member : members_) {
     if (member.is_running && !(arrival.is_of_terminal && member.host->shares_terminal()))
-      member.host->signal(member.rank, arrival.signal);
+      signal(member, arrival.signal);
   }
   if (running_ == 0) output_.discard();  // that is all that we still wait for
 }
@@ -195,6 +198,7 @@ bool Job::obey(Member& member, std::string_view line) {
   const std::string_view word = line.substr(0, space);
   const std::string rest(line.substr(std::min(space + 1, line.size())));
   if (word == "card" && exchange_.put(member.rank, rest)) {
+    note(member.rank, Timeline::Event::joined);
     finish_exchange();
   } else if (word == "leave") {
     leave(member, Standing::left);
@@ -223,6 +227,7 @@ std::string Job::words_of_failed_start(int error) const {
 void Job::leave(Member& member, Standing standing) {
   if (member.standing != Standing::in_job) return;
   member.standing = standing;
+  if (standing == Standing::left) note(member.rank, Timeline::Event::left);
   exchange_.leave_out(member.rank);
   if (standing == Standing::lost) tell("death " + std::to_string(member.rank) + "\n", &member);
   finish_exchange();
@@ -231,6 +236,7 @@ void Job::leave(Member& member, Standing standing) {
 void Job::ended(std::size_t rank, int wait_status) {
   if (rank >= members_.size() || !members_[rank].is_running) return;
   Member& member = members_[rank];
+  note_end(member, end_in_words(wait_status), exit_status_of(wait_status) == 0);
   stop_counting(member);
   judge(member, wait_status);
 }
@@ -263,8 +269,18 @@ void Job::cannot_start(Host& host, int exit_status, const std::string& why) {
 
 void Job::give_up(const Host& host) {
   for (Member& member : members_) {
-    if (member.host == &host && member.is_running) stop_counting(member);
+    if (member.host != &host || !member.is_running) continue;
+    note_end(member, "its host was lost", false);
+    stop_counting(member);
   }
+}
+
+void Job::note(std::size_t rank, Timeline::Event event, const std::string& words) {
+  if (settings_.timeline != nullptr) settings_.timeline->note(rank, event, words);
+}
+
+void Job::note_end(const Member& member, const std::string& words, bool is_good) {
+  if (settings_.timeline != nullptr) settings_.timeline->note_end(member.rank, words, is_good);
 }
 
 void Job::judge(const Member& member, int wait_status) {
@@ -292,7 +308,12 @@ void Job::tell(const std::string& lines, const Member* besides) {
 }
 
 void Job::finish_exchange() {
-  if (const auto cards = exchange_.take_complete()) tell(*cards);
+  const auto cards = exchange_.take_complete();
+  if (!cards) return;
+  tell(*cards);
+  for (const Member& member : members_) {
+    if (member.standing == Standing::in_job) note(member.rank, Timeline::Event::met);
+  }
 }
 
 void Job::settle(int exit_status) {
@@ -305,9 +326,14 @@ void Job::end_others(const Member* besides) {
   kill_at_ns_ = tools::now_ns() + kPatienceNs;
 }
 
+void Job::signal(const Member& member, int signal) {
+  member.host->signal(member.rank, signal);
+  note(member.rank, Timeline::Event::signalled, ::strsignal(signal));
+}
+
 void Job::signal_all(int signal, const Member* besides) {
   for (const Member& member : members_) {
-    if (&member != besides && member.is_running) member.host->signal(member.rank, signal);
+    if (&member != besides && member.is_running) this->signal(member, signal);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "tools/run/output.h"
 #include "tools/run/remote_host.h"
 #include "tools/run/signals.h"
+#include "tools/run/timeline.h"
 
 namespace run {
 
@@ -25,9 +26,10 @@ struct JobSettings {
   std::vector<std::string> arguments;  // its name first
   std::size_t size = 1;
   bool is_tagged = false;
-  bool keeps_going = false;     // when a process has died
-  std::vector<HostName> hosts;  // empty: this one, without an agent
-  std::string agent;            // the program exs-run on those hosts
+  bool keeps_going = false;      // when a process has died
+  std::vector<HostName> hosts;   // empty: this one, without an agent
+  std::string agent;             // the program exs-run on those hosts
+  Timeline* timeline = nullptr;  // NULL: nobody wants to know
 };
 
 class Job final : public HostEvents {
@@ -69,6 +71,8 @@ class Job final : public HostEvents {
   void ended(std::size_t rank, int wait_status) override;
   void lost(Host& host, const std::string& why) override;
   void cannot_start(Host& host, int exit_status, const std::string& why) override;
+  void started(std::size_t rank) override { note(rank, Timeline::Event::started); }
+  void wrote(std::size_t rank) override { note(rank, Timeline::Event::wrote); }
 
   // Returns false if the line is invalid.
   bool obey(Member& member, std::string_view line);
@@ -77,6 +81,8 @@ class Job final : public HostEvents {
   void leave(Member& member, Standing standing);
   void stop_counting(Member& member);
   void give_up(const Host& host);
+  void note(std::size_t rank, Timeline::Event event, const std::string& words = {});
+  void note_end(const Member& member, const std::string& words, bool is_good);
   void judge(const Member& member, int wait_status);
 
   void tell(const std::string& lines, const Member* besides = nullptr);
@@ -84,6 +90,7 @@ class Job final : public HostEvents {
   // Sets the job's exit status; only the first call counts.
   void settle(int exit_status);
   void end_others(const Member* besides);
+  void signal(const Member& member, int signal);
   void signal_all(int signal, const Member* besides = nullptr);
 
   const JobSettings settings_;

@@ -20,25 +20,29 @@ constexpr std::size_t kPieceBytesMax = 1 << 20;  // longer lines are split into 
 LinePipe::LinePipe(Stream stream, Descriptor read_end, std::string tag)
     : stream_(stream), read_end_(std::move(read_end)), tag_(std::move(tag)) {}
 
-void LinePipe::pass_on(OutputSink& output) {
+bool LinePipe::pass_on(OutputSink& output) {
+  has_added_ = false;
   if (read_end_.is_open()) read_some(output);
+  return has_added_;
 }
 
-void LinePipe::pass_on_rest(OutputSink& output) {
-  if (!read_end_.is_open()) return;
+bool LinePipe::pass_on_rest(OutputSink& output) {
+  has_added_ = false;
+  if (!read_end_.is_open()) return false;
   // Orphaned processes may write for ever. The process's own last output fits into the pipe, so this bounds the reading.
   const int capacity = ::fcntl(read_end_.get(), F_GETPIPE_SZ);
   std::size_t left = capacity > 0 ? static_cast<std::size_t>(capacity) : kPipeBytes;
   while (read_end_.is_open() && left > 0) {
     const std::size_t count = read_some(output);
-    if (count == 0) return;
+    if (count == 0) break;
     left -= std::min(left, count);
   }
+  return has_added_;
 }
 
 void LinePipe::finish(OutputSink& output) {
   read_end_.close();
-  if (!unfinished_.empty()) output.add(stream_, tagged(unfinished_ + "\n"));
+  if (!unfinished_.empty()) add(output, unfinished_ + "\n");
   unfinished_.clear();
 }
 
@@ -59,8 +63,13 @@ void LinePipe::add_whole_lines(OutputSink& output) {
   if (unfinished_.size() > kPieceBytesMax && unfinished_.find('\n') == std::string::npos) unfinished_ += '\n';
   const std::size_t end = unfinished_.rfind('\n') + 1;  // npos + 1 is 0
   if (end == 0) return;
-  output.add(stream_, tagged(std::string_view(unfinished_).substr(0, end)));
+  add(output, std::string_view(unfinished_).substr(0, end));
   unfinished_.erase(0, end);
+}
+
+void LinePipe::add(OutputSink& output, std::string_view lines) {
+  has_added_ = true;
+  output.add(stream_, tagged(lines));
 }
 
 std::string LinePipe::tagged(std::string_view lines) const {

@@ -50,6 +50,7 @@ void LocalHost::start(const Program& program, const Ranks& ranks) {
   for (const std::size_t rank : ranks) {
     members_.push_back(start_member(started, rank, signals_));
     ++running_;
+    events_.started(rank);
     members_.back().channel.send(line);
   }
 }
@@ -100,8 +101,9 @@ void LocalHost::serve(const pollfd*& events) {
     const pollfd* const own = std::exchange(events, events + kDescriptorsOfMember);
     if ((own[0].revents & POLLOUT) != 0) member.channel.send_rest();
     if ((own[0].revents & ~POLLOUT) != 0) hear(member);
-    if (own[1].revents != 0) member.out.pass_on(output_);
-    if (own[2].revents != 0) member.error.pass_on(output_);
+    for (const auto& [pipe, event] : {std::pair(&member.out, own + 1), std::pair(&member.error, own + 2)}) {
+      if (event->revents != 0 && pipe->pass_on(output_)) events_.wrote(member.rank);
+    }
   }
 }
 
@@ -115,8 +117,9 @@ bool LocalHost::child_ended(pid_t pid, int wait_status) {
   if (found == members_.end()) return false;
   found->pid = 0;
   --running_;
-  found->out.pass_on_rest(output_);
-  found->error.pass_on_rest(output_);
+  for (LinePipe* const pipe : {&found->out, &found->error}) {
+    if (pipe->pass_on_rest(output_)) events_.wrote(found->rank);
+  }
   hear(*found);
   found->channel.close();
   events_.ended(found->rank, wait_status);

@@ -1,18 +1,18 @@
-// exs-services lists the services of this host, where and since when they run. It also pings a service, or asks for its load.
+// exs-services lists the services of this host, where and since when they run. It also asks a service whether it answers and how busy it
+// is, and makes messages, requests, keys and capabilities (messages.cc, keys.cc).
 #include <exs/service.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fstream>
-#include <memory>
+#include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -21,61 +21,15 @@
 #include "tools/common/failure.h"
 #include "tools/common/json.h"
 #include "tools/common/run_info.h"
-#include "tools/services/directory_check.h"
+#include "tools/common/watch.h"
+#include "tools/services/services.h"
 
 namespace services {
 namespace {
 
 using tools::Json;
 
-constexpr std::int64_t kHolderNs =
-    100'000'000;  // to find the process that holds the name of a silent service
-
-struct Settings {
-  std::string what;  // a name; or "ping" or "stats"
-  std::string name;  // the service to ask
-  std::string cap;   // its text, or a file that contains it
-  std::string names;
-  std::string provider = "auto";
-  double limit_seconds = 2;
-  bool json = false;
-};
-
-[[noreturn]] void fail(const std::string& what) {
-  throw tools::Failure(what + ": " + exs_svc_errtext());
-}
-
-std::int64_t limit_ns(const Settings& settings) {
-  return static_cast<std::int64_t>(settings.limit_seconds * 1e9);
-}
-
 // ---------------------------------------------------------------- who is there
-
-struct Service {
-  std::string name;
-  exs_svc_id_t id{};
-  int error = 0;    // ENOENT: no process here is it
-  std::string why;  // of another error
-  exs_svc_place_t place{};
-};
-
-std::string text_of(const exs_svc_id_t& id) {
-  std::array<char, EXS_SVC_ID_TEXT> text{};
-  exs_svc_id_text(&id, text.data());
-  return text.data();
-}
-
-std::string path_of_names(const Settings& settings) {
-  if (!settings.names.empty()) return settings.names;
-  const char* const named = std::getenv("EXS_SERVICES");
-  return named != nullptr && *named != '\0' ? named : "/etc/exs/services";
-}
-
-exs_svc_id_t find(const Settings& settings, const std::string& name) {
-  exs_svc_id_t id{};
-  if (exs_svc_find(path_of_names(settings).c_str(), name.c_str(), &id) != 0) fail(name);
-  return id;
-}
 
 // Returns the names in the file, each once.
 std::vector<std::string> all_names(const std::string& path) {
@@ -92,34 +46,8 @@ std::vector<std::string> all_names(const std::string& path) {
   return names;
 }
 
-// The library's text begins with the function's name, which is left out.
-std::string last_sentence() {
-  const std::string text = exs_svc_errtext();
-  const std::size_t colon = text.find(": ");
-  return colon == std::string::npos ? text : text.substr(colon + 2);
-}
-
-Service locate(const std::string& name, const exs_svc_id_t& id, std::int64_t limit_ns) {
-  Service service{name, id, 0, {}, {}};
-  service.place.struct_bytes = sizeof service.place;
-  if (exs_svc_locate(&id, limit_ns, &service.place) == 0) return service;
-  service.error = errno;
-  service.why = last_sentence();
-  return service;
-}
-
 Service look_for(const Settings& settings, const std::string& name) {
   return locate(name, find(settings, name), limit_ns(settings));
-}
-
-// Formats in UTC, as ISO 8601.
-std::string date_of(std::int64_t ms) {
-  const auto seconds = static_cast<std::time_t>(ms / 1000);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
 }
 
 const char* state_of(const Service& service) {
@@ -184,20 +112,6 @@ int list(const Settings& settings) {
 
 // ---------------------------------------------------------------- whether one answers, and how busy it is
 
-// Returns nothing if no capability is given, or if it belongs to another service.
-std::optional<exs_svc_cap_t> cap_of(const Settings& settings, const exs_svc_id_t& id) {
-  if (settings.cap.empty()) return {};
-  std::string text = settings.cap;
-  if (text.rfind("exs-cap:", 0) != 0) {
-    std::ifstream file(settings.cap);
-    if (!(file >> text)) tools::fail(settings.cap, errno != 0 ? errno : EINVAL);
-  }
-  exs_svc_cap_t cap{};
-  if (exs_svc_cap_parse(text.c_str(), &cap) != 0) fail("--cap");
-  if (std::memcmp(&cap.id, &id, sizeof id) != 0) return {};
-  return cap;
-}
-
 struct Answer {
   int error = 0;
   std::uint64_t elapsed_ns = 0;  // of a ping
@@ -206,59 +120,29 @@ struct Answer {
 
 // Returns the event that answers the question.
 Answer ask(const Settings& settings, const exs_svc_id_t& id, int (*question)(exs_svc_peer_t*)) {
-  exs_svc_node_options_t options{};
-  options.struct_bytes = sizeof options;
-  options.find_ns = limit_ns(settings);
-  const std::string names = path_of_names(settings);
-  options.names = names.c_str();
-  const std::unique_ptr<exs_svc_node_t, decltype(&exs_svc_node_close)> node(exs_svc_node_open(&options),
-                                                                            exs_svc_node_close);
-  if (node == nullptr) fail("cannot open a node");
-  const std::optional<exs_svc_cap_t> cap = cap_of(settings, id);
-  exs_svc_peer_t* const peer = exs_svc_peer_open(node.get(), nullptr, &id, cap ? &*cap : nullptr, nullptr);
-  if (peer == nullptr || question(peer) != 0) fail("cannot ask");
-  exs_svc_event_t event{};
-  const int count = exs_svc_wait(node.get(), &event, 1, limit_ns(settings) + limit_ns(settings) / 2);
-  if (count < 0) fail("cannot wait");
-  Answer answer{count == 0 ? ETIMEDOUT : event.error, event.elapsed_ns, {}};
-  if (event.message != nullptr) std::memcpy(&answer.stats, event.message->items[0].data, sizeof answer.stats);
-  exs_svc_release(event.message);
+  Client client(settings, id);
+  if (question(client.peer()) != 0) fail("cannot ask");
+  const std::optional<exs_svc_event_t> event = client.wait();
+  if (!event) return {ETIMEDOUT, 0, {}};
+  Answer answer{event->error, event->elapsed_ns, {}};
+  if (event->message != nullptr)
+    std::memcpy(&answer.stats, event->message->items[0].data, sizeof answer.stats);
+  exs_svc_release(event->message);
   return answer;
 }
 
-// If a process of this host has the name of the silent service, it is here. Otherwise it is elsewhere, and only its host knows more.
-std::string words_of_silence(const exs_svc_id_t& id) {
-  const Service here = locate("", id, kHolderNs);
-  if (here.error == 0) return "it is there, and its program does not answer";
-  return here.error == ENOENT ? "it is on another host, and does not answer" : here.why;
-}
-
-std::string words_of_nobody() {
-  const std::string why = why_no_directory();
-  return why.empty() ? "nobody is the service" : "nobody was found who is the service, and " + why;
-}
-
-std::string words_of(int error, const exs_svc_id_t& id) {
-  switch (error) {
-    case ENOENT: return words_of_nobody();
-    case EACCES: return "it does not allow that: --cap gives a capability with the right to";
-    case ETIMEDOUT: return words_of_silence(id);
-    default: return std::strerror(error);
-  }
-}
-
 int ping(const Settings& settings) {
-  if (settings.name.empty()) throw tools::UsageError("ping needs the name of a service, or its ID");
-  const exs_svc_id_t id = find(settings, settings.name);
+  const std::string& name = settings.words.front();
+  const exs_svc_id_t id = find(settings, name);
   const Answer answer = ask(settings, id, exs_svc_ping);
   const double us = std::round(static_cast<double>(answer.elapsed_ns)) / 1000;
-  if (answer.error != 0) throw tools::Failure(settings.name + ": " + words_of(answer.error, id));
+  if (answer.error != 0) throw tools::Failure(name + ": " + words_of(answer.error, id));
   if (!settings.json) {
-    std::printf("%s answers after %.1f us\n", settings.name.c_str(), us);
+    std::printf("%s answers after %.1f us\n", name.c_str(), us);
     return 0;
   }
   Json::Object out = tools::begin_results("exs-services");
-  out.emplace_back("name", settings.name);
+  out.emplace_back("name", name);
   out.emplace_back("elapsed_us", us);
   tools::print_json(out);
   return 0;
@@ -299,7 +183,7 @@ Json json_of(const std::string& name, const exs_svc_id_t& id, const Answer& answ
 
 int stats(const Settings& settings) {
   const std::vector<std::string> names =
-      settings.name.empty() ? all_names(path_of_names(settings)) : std::vector{settings.name};
+      settings.words.empty() ? all_names(path_of_names(settings)) : settings.words;
   int status = 0;
   Json::Array all;
   if (!settings.json)
@@ -321,29 +205,104 @@ int stats(const Settings& settings) {
   return status;
 }
 
+// ---------------------------------------------------------------- the commands
+
+struct Command {
+  const char* name;
+  int (*run)(const Settings& settings);
+  const char* first_word;  // what has to follow the command; empty: nothing has to
+  std::size_t words_max;
+  std::set<std::string> options;  // beside those of all
+};
+
+const std::vector<Command>& commands() {
+  static const std::set<std::string> asking = {"--names", "--cap", "--provider", "--timeout"};
+  static const std::set<std::string> sending = {"--names", "--cap", "--provider", "--timeout", "--hex"};
+  static const std::vector<Command> all = {
+      {"ping", ping, "the name of a service, or its ID", 1, asking},
+      {"stats", stats, "", 1, {"--names", "--cap", "--provider", "--timeout", "--watch"}},
+      {"key", make_key, "a new file for the key", 1, {}},
+      {"id", print_id, "the file of a key", 1, {}},
+      {"capability",
+       make_or_print_capability,
+       "the file of a key, or a capability",
+       1,
+       {"--rights", "--serial", "--days"}},
+      {"send", send_message, "the name of a service, or its ID", EXS_SVC_ITEMS_MAX + 1, sending},
+      {"request", make_request, "the name of a service, or its ID", EXS_SVC_ITEMS_MAX + 1, sending}};
+  return all;
+}
+
+const Command& command_of(const std::string& what) {
+  static const Command listing{"without a command", list, "", 0, {"--names", "--timeout", "--watch"}};
+  const auto found = std::find_if(commands().begin(), commands().end(),
+                                  [&](const Command& command) { return command.name == what; });
+  return found == commands().end() ? listing : *found;
+}
+
+void refuse_what_makes_no_sense(const Command& command, const Settings& settings,
+                                const std::map<std::string, tools::Option>& options) {
+  const std::string name = command.name;
+  if (*command.first_word != '\0' && settings.words.empty())
+    throw tools::UsageError(name + " needs " + command.first_word);
+  if (settings.words.size() > command.words_max)
+    throw tools::UsageError(name + ": \"" + settings.words[command.words_max] + "\" is one word too many");
+  for (const auto& [option, given] : options)
+    if (given.is_given() && !command.options.contains(option))
+      throw tools::UsageError(option + " does not belong to " +
+                              (settings.what.empty() ? "the list of services" : "\"" + settings.what + "\""));
+}
+
 int run(int argc, char** argv) {
   Settings settings;
-  tools::CommandLine line("exs-services",
-                          "which services are on this host, whether one answers, or how busy they are");
+  tools::CommandLine line("exs-services", "list services of this host, and try services on any host");
+  std::map<std::string, tools::Option> options;
   line.add("what", settings.what,
-           "A name or an ID, or \"ping\" or \"stats\"; without it: all names of the file");
-  line.add("name", settings.name,
-           "Name or ID of the service to ask; for stats, without it: all names of the file");
-  line.add("--names", settings.names, "File of names, in place of EXS_SERVICES or /etc/exs/services");
-  line.add("--cap", settings.cap, "Capability to ask with: its text, or a file that has it");
-  line.add("--provider", settings.provider, "Of exs, to ask with")
-      .one_of({"auto", "iwarp", "shm", "verbs"})
-      .shows_default();
-  line.add("--timeout", settings.limit_seconds, "Seconds to wait for an answer")
-      .between(tools::kSecondsMin, 3600.0)
-      .shows_default();
+           "A command: ping, stats, send, request, key, id or capability; or the name or ID of a service to "
+           "locate. Without it: locate all names of the file");
+  line.add("words", settings.words,
+           "ping, stats: the name or ID of a service; stats alone: all names of the file. send, request: the "
+           "same, then the items of the message. key, id: the file of a key. capability: the same, or a "
+           "capability to print");
+  line.group("Asking");
+  options.emplace("--names", line.add("--names", settings.names,
+                                      "File of names, in place of EXS_SERVICES or /etc/exs/services")
+                                 .value_name("FILE"));
+  options.emplace("--cap", line.add("--cap", settings.cap, "Capability to use: its text, or a file with it")
+                               .value_name("CAPABILITY"));
+  options.emplace("--provider", line.add("--provider", settings.provider, "Provider of exs to use")
+                                    .one_of({"auto", "iwarp", "shm", "verbs"})
+                                    .shows_default());
+  options.emplace("--timeout", line.add("--timeout", settings.limit_seconds, "Time limit of an answer")
+                                   .between(tools::kSecondsMin, 3600.0)
+                                   .value_name("SECONDS")
+                                   .shows_default());
+  line.group("Messages, capabilities and output");
+  options.emplace("--hex", line.add_flag("--hex", settings.hex,
+                                         "send, request: items are hexadecimal digits, given and printed"));
+  options.emplace("--rights", line.add("--rights", settings.rights,
+                                       "capability: all, or of send, stats, request, long and return, with "
+                                       "commas between them")
+                                  .value_name("RIGHTS")
+                                  .shows_default());
+  options.emplace("--serial", line.add("--serial", settings.serial, "capability: its serial number")
+                                  .value_name("NUMBER")
+                                  .shows_default());
+  options.emplace("--days",
+                  line.add("--days", settings.days, "capability: it expires after so many; 0: never")
+                      .between(0.0, 36500.0)
+                      .value_name("DAYS")
+                      .shows_default());
+  options.emplace("--watch",
+                  line.add_flag("--watch", settings.watch,
+                                "Without a command, and stats: print again each second, until SIGINT"));
   line.add_json_flag(settings.json);
   line.parse(argc, argv);
+  const Command& command = command_of(settings.what);
+  refuse_what_makes_no_sense(command, settings, options);
   if (settings.provider != "auto") setenv("EXS_PROVIDER", settings.provider.c_str(), 1);
-  if (settings.what == "ping") return ping(settings);
-  if (settings.what == "stats") return stats(settings);
-  if (!settings.name.empty()) throw tools::UsageError("one name, or ping or stats and a name");
-  return list(settings);
+  if (settings.watch) return tools::watch([&] { command.run(settings); });
+  return command.run(settings);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ int run(int argc, char** argv) {
                           "exs-run send by RDMA");
   line.add_port(port, "TCP port to listen at; 0: a free one").shows_default();
   line.add_bind_address(address);
-  line.add_flag("--verbose", is_verbose, "Tell of each request");
+  line.add_flag("--verbose", is_verbose, "Log each request");
   line.parse(argc, argv);
   tools::hold_standard_streams();
   tools::raise_descriptor_limit();  // for as many clients and cards as it has places

@@ -1,20 +1,24 @@
 """exs-fetch against a server that says what it is told to, by TCP. By exs it fetches from Jetty: examples/run-Web.sh."""
+import contextlib
 import hashlib
 import pathlib
+import signal
 import socket
 import tempfile
 import threading
 import unittest
 
-from tools import ToolsTest, run
+from tools import ToolsTest, Watched, run
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
 class Talker:
-    """Answers each request with the next of its texts; None: it closes the connection, as it does behind the last."""
+    """Answers each request with the next of its texts; None: it closes the connection, as it does behind the last. With `again` it
+    answers with the first one until end()."""
 
-    def __init__(self, *answers):
+    def __init__(self, *answers, again=False):
+        self.again = again
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.requests = []
@@ -40,10 +44,17 @@ class Talker:
                     return
                 request += more
             self.requests.append(request.decode())
-            answer = self.answers.pop(0)
+            answer = self.answers[0] if self.again else self.answers.pop(0)
             if answer is None:
                 return
             connection.sendall(answer)
+
+    def end(self):
+        """After the last client has gone."""
+        self.again = False
+        self.answers.clear()
+        with contextlib.suppress(ConnectionError):
+            socket.create_connection(("127.0.0.1", self.port)).close()
 
 
 def whole(body, *fields):
@@ -58,6 +69,16 @@ class Fetch(ToolsTest):
 
     def fetch(self, talker, *options, path="/"):
         return run("exs-fetch", "--tcp", *options, f"http://127.0.0.1:{talker.port}{path}")
+
+    def test_many_rounds_show_their_progress_on_a_terminal(self):
+        talker = Talker(whole(b"x"), again=True)
+        client = Watched("exs-fetch", "--tcp", "--repeat", "1000000000", "-o", "/dev/null", f"http://127.0.0.1:{talker.port}/")
+        self.addCleanup(client.kill)
+        client.wait_for_progress(b" of 1000000000")
+        client.process.send_signal(signal.SIGINT)
+        self.assertEqual(client.finish()[2], 130)
+        talker.end()
+        talker.thread.join()
 
     def assert_fails(self, done, *parts):
         self.assertEqual(done.returncode, 1, done.stdout)

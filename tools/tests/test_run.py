@@ -47,7 +47,7 @@ class Check(ToolsTest):
         done = run("exs-run", "--check", "--json", path)
         found = json.loads(done.stdout)
         self.assertEqual(done.returncode, SERVED if found["served"] else NOT_SERVED, done.stderr)
-        self.assertEqual(list(found), ["program", "served", "reason", "text", "cure"])
+        self.assertEqual(list(found), ["tool", "version", "schema", "host", "kernel", "date", "program", "served", "reason", "text", "cure"])
         return found["reason"]
 
     def test_a_program_of_this_machine_is_served(self):

@@ -1,6 +1,7 @@
 """exs-services tells who is there, and whether somebody answers: the example service, in a process that is stopped and ended."""
 import os
 import pathlib
+import pty
 import signal
 import socket
 import subprocess
@@ -103,6 +104,30 @@ class Services(ToolsTest):
             told = f"nobody was found who is the service, and the directory at {place} (EXS_SVC_DIRECTORY) cannot be asked: Connection refused"
             self.assertIn(told, done.stdout + done.stderr)
 
+    def test_the_list_is_watched(self):
+        watching = subprocess.Popen([BIN / "exs-services", "--names", str(self.names), "--watch"], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(watching.stdout.close)
+        self.addCleanup(watching.kill)
+        for _ in range(2):
+            self.assertIn(f"here, process {self.process.pid} ", watching.stdout.readline())
+            self.assertIn("not here", watching.stdout.readline())
+            self.assertEqual(watching.stdout.readline(), "\n")
+        watching.send_signal(signal.SIGINT)
+        self.assertEqual(watching.wait(LIMIT_S), 0)
+
+    def test_a_terminal_is_cleared_before_each_block(self):
+        terminal, other_end = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        watching = subprocess.Popen([BIN / "exs-services", "--names", str(self.names), "stats", "--timeout", "0.1", "--watch"], stdout=other_end)
+        os.close(other_end)
+        self.addCleanup(watching.kill)
+        shown = b""
+        while shown.count(b"\x1b[H\x1b[2J") < 2:
+            shown += os.read(terminal, 4096)
+        self.assertIn(b"printer", shown.split(b"\x1b[H\x1b[2J")[1])
+        watching.send_signal(signal.SIGTERM)
+        self.assertEqual(watching.wait(LIMIT_S), 0)
+
     def test_settings_that_are_empty_are_unset(self):
         for name in "EXS_SVC_LISTEN", "EXS_SVC_MULTICAST", "EXS_SVC_DIRECTORY":
             self.assertEqual(run("exs-services", "--names", str(self.names), "ping", "printer", **{name: ""}).returncode, 0, name)
@@ -148,6 +173,123 @@ class Services(ToolsTest):
                 self.fail(f"it ends without {step}")
         self.process.send_signal(signal.SIGCONT)
         self.assertEqual(asker.wait(LIMIT_S), 0)
+
+
+class Messages(ToolsTest):
+    """Keys, capabilities, messages and requests, with a service that writes and returns what it gets."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.key = str(self.folder / "key")
+        self.ident = self.succeed("exs-services", "key", self.key).strip()
+
+    def start(self, *command):
+        process = subprocess.Popen([*command], stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait, LIMIT_S)
+        self.addCleanup(process.kill)
+        return process
+
+    def start_peer(self, *words):
+        return self.start(os.environ["EXS_SERVICE_PEER"], self.key, *words)
+
+    def ask(self, command, *words, status=0, timeout="60"):
+        done = run("exs-services", command, "--timeout", timeout, self.ident, *words)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout if status in (0, 3) else done.stderr
+
+    def test_keys(self):
+        self.assertRegex(self.ident, r"^exs:[0-9a-f]{32}$")
+        self.assertEqual(os.stat(self.key).st_mode & 0o777, 0o600)
+        self.assertEqual(self.succeed("exs-services", "id", self.key).strip(), self.ident)
+        result = self.measure("exs-services", "id", self.key)
+        self.assertEqual((result["tool"], result["schema"], result["file"], result["id"]), ("exs-services", 1, self.key, self.ident))
+        again = run("exs-services", "key", self.key)
+        self.assertEqual(again.returncode, 1)
+        self.assert_one_line(again.stderr, self.key, "File exists")
+        self.assertEqual(self.succeed("exs-services", "id", self.key).strip(), self.ident)
+
+    def test_capabilities(self):
+        text = self.succeed("exs-services", "capability", self.key).strip()
+        self.assertEqual(self.succeed("exs-services", "capability", text),
+                         f"{self.ident}, serial 0, expires never, rights: send stats request long return\n")
+        result = self.measure("exs-services", "capability", self.key, "--rights", "stats,send", "--serial", "7", "--days", "1")
+        self.assertEqual((result["id"], result["serial"], result["rights"]), (self.ident, 7, ["send", "stats"]))
+        self.assertRegex(result["expires"], r"^20\d\d-\d\d-\d\dT")
+        kept = self.folder / "capability"
+        kept.write_text(result["capability"] + "\n")
+        self.assertIn(f"{self.ident}, serial 7, expires {result['expires']}, rights: send stats",
+                      self.succeed("exs-services", "capability", str(kept)))
+        self.assertEqual(self.measure("exs-services", "capability", str(kept))["capability"], result["capability"])
+        peer = self.start_peer()
+        self.ask("ping", "--cap", str(kept))
+        for right, status in ("send", 0), ("request", 1):
+            one = self.folder / right
+            one.write_text(self.succeed("exs-services", "capability", self.key, "--rights", right))
+            answer = self.ask("send", "--cap", str(one), "x", status=status)
+            self.assertIn("" if status == 0 else "--cap gives a capability", answer)
+        self.assertEqual(peer.stdout.read(1), b"x")
+        self.assertIn("--cap gives a capability", self.ask("request", "--cap", str(kept), "hello", status=1))
+        for words, status, told in ((("--rights", "read", self.key), 2, '"read"'), (("--rights", "", self.key), 2, "--rights"),
+                                    (("exs-cap:0",), 1, "the capability"), ((str(self.folder / "none"),), 1, "No such file")):
+            done = run("exs-services", "capability", *words)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assert_one_line(done.stderr, told)
+
+    def test_a_message_arrives(self):
+        peer = self.start_peer()
+        self.assertEqual(self.ask("send", "one"), "")
+        self.assertEqual(peer.stdout.read(3), b"one")
+        self.assertEqual(self.ask("send", "--hex", "00fF"), "")
+        self.assertEqual(peer.stdout.read(2), b"\x00\xff")
+        result = self.measure("exs-services", "send", "--timeout", "60", self.ident, "x")
+        self.assertEqual([result[key] for key in ("tool", "schema", "name", "id", "accepted")],
+                         ["exs-services", 1, self.ident, self.ident, True])
+        self.assertIn("more than 4000 bytes", self.ask("send", "x" * 4001, status=1))
+
+    def test_a_reply_is_printed(self):
+        self.start_peer()
+        self.assertEqual(self.ask("request", "hello", "wörld"), "hello\nwörld\n")
+        self.assertEqual(self.ask("request", "--hex", "00ff41", "", "7e"), "00ff41\n\n7e\n")
+        self.assertEqual(self.ask("request", "\x1b[31m\t\x7f\u0085"), "\\x1b[31m\t\\x7f\\xc2\\x85\n")
+        self.assertEqual(self.ask("request", "--", "--hex"), "--hex\n")
+        self.assertEqual(self.ask("request", "[1,2]", "{}", "[]"), "[1,2]\n{}\n[]\n")
+        result = self.measure("exs-services", "request", "--timeout", "60", self.ident, "a\nb")
+        self.assertEqual(list(result), ["tool", "version", "schema", "host", "kernel", "date", "name", "id", "status", "items", "longs"])
+        self.assertEqual((result["id"], result["status"], result["items"], result["longs"]), (self.ident, 0, ["a\nb"], []))
+
+    def test_bytes_that_are_not_text_are_printed_as_numbers(self):
+        self.start_peer()
+        done = subprocess.run([BIN / "exs-services", "request", "--timeout", "60", "--json", self.ident.encode(), b"\xc3(\xed\xa0\x80\xf4"],
+                              capture_output=True, timeout=LIMIT_S, check=True)
+        self.assertIn(rb'"\\xc3(\\xed\\xa0\\x80\\xf4"', done.stdout)
+
+    def test_a_status_of_the_service(self):
+        self.start_peer("5")
+        self.assertEqual(self.ask("request", "hello", status=3), "hello\n")
+        result = run("exs-services", "request", "--timeout", "60", "--json", self.ident, "hello")
+        self.assertEqual((result.returncode, '"status": 5' in result.stdout), (3, True))
+
+    def test_no_reply(self):
+        self.assertIn("nobody is the service", self.ask("request", "hello", status=1, timeout="0.1"))
+        self.assertIn("nobody is the service", self.ask("send", "hello", status=1, timeout="0.1"))
+        service = self.start(BIN / "service", self.key)
+        service.stdout.readline()
+        self.assertIn("without a reply", self.ask("request", "hello", status=1))
+        service.send_signal(signal.SIGSTOP)
+        os.waitpid(service.pid, os.WUNTRACED)
+        for command in "send", "request":
+            self.assertIn("is stopped: kill -CONT", self.ask(command, "hello", status=1, timeout="0.1"))
+
+    def test_wrong_words_are_named(self):
+        for words, told in ((("ping", "--hex", "x"), "--hex"), (("id", "--timeout", "1", "x"), "--timeout"), (("--cap", "x"), "--cap"), (("ping", "--watch", "x"), "--watch"),
+                            (("request",), "request needs"), (("key", "a", "b"), '"b"'), (("request", "--hex", "x", "123"), '"123"'),
+                            (("request", "--hex", "x", "0g"), '"0g"'), (("send", "x", *map(str, range(17))), '"16"')):
+            with self.subTest(words):
+                done = run("exs-services", *words, EXS_SERVICES="/dev/null")
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assert_one_line(done.stderr, told)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["key"])
 
 
 if __name__ == "__main__":
