@@ -17,6 +17,14 @@ if(EXS_SANITIZE)
   target_compile_definitions(exs_flags INTERFACE EXS_SANITIZED_${sanitizer_names})
 endif()
 
+# A shared library exports what its map names, and nothing else (tests/house/interface.py).
+#   exs_export_only(target map)
+function(exs_export_only target map)
+  cmake_path(ABSOLUTE_PATH map)
+  target_link_options(${target} PRIVATE -Wl,--version-script=${map})
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${map})
+endfunction()
+
 # GCC collects its garbage for a tenth of its time, and a fifth of a test's; without, a file takes 100 MB more.
 check_cxx_compiler_flag(--param=ggc-min-heapsize=1500000 EXS_KEEPS_GARBAGE)
 if(EXS_KEEPS_GARBAGE AND EXS_BUILD_TESTS)

@@ -25,13 +25,12 @@ for program in "$prefix"/bin/*; do
   [[ ! -e $program || -e $prefix/share/man/man1/${program##*/}.1 ]] || fail "${program##*/} has no manual page"
 done
 if readelf -S "$prefix/$libdir/libexs.so" "$prefix"/bin/* | grep -F .debug_; then fail "--strip leaves debug information"; fi
-python3 - "$prefix/share/doc/exs" <<'LINKS' || fail "README.md names what is not installed"
-import pathlib, re, sys
-root = pathlib.Path(sys.argv[1])
-links = re.findall(r"\]\(([^)#]+)", (root / "README.md").read_text())
-missing = [link for link in links if "://" not in link and not (root / link).exists()]
-sys.exit(f"links of README.md: {missing}" if missing or not links else 0)
-LINKS
+python3 "$source/tests/house/links.py" "$prefix/share/doc/exs" || fail "documents name what is not installed"
+# Each finds its libraries from where it lies.
+for file in "$prefix"/bin/* "$prefix/$libdir"/libexs*.so "$prefix/$libdir"/libfabric/*.so; do
+  if [[ $(env -u LD_LIBRARY_PATH ldd "$file" 2>&1) == *libexs*'not found'* ]]; then fail "${file##*/} does not find its libraries"; fi
+done
+env -u LD_LIBRARY_PATH "$prefix/bin/exs-ping" --version
 if grep -rIl -e "$build" -e "$work/first" "$prefix"; then fail "the files above name the place they were made in"; fi
 
 cat >"$work/use.c" <<'PROGRAM'
@@ -106,7 +105,8 @@ expect find_package-static "$work/cmake/build/use-package-static"
 
 { cmake -S "$prefix/share/doc/exs/examples" -B "$work/examples" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" &&
   cmake --build "$work/examples" --parallel 2; } >"$work/examples.log" 2>&1 || { cat "$work/examples.log"; fail "examples"; }
-"$work/examples/double_buffer"
+PATH=$prefix/bin:$PATH ctest --test-dir "$work/examples" --output-on-failure --tests-regex '^(double_buffer|ring|directory.*)$' \
+  --no-tests=error >"$work/examples.log" || { cat "$work/examples.log"; fail "run-NAME.sh of examples"; }
 
 mkdir "$work/meson"
 cp "$work/use.c" "$work/meson"

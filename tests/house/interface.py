@@ -4,9 +4,14 @@
     interface.py functions LIBRARY   one set of functions in all four
     interface.py pages               pages render without warnings; errors, constants and prototypes are those of the
                                      header, environment variables those of the code
-    interface.py options PROGRAM     the page of a program has the options that it answers to --help with
+    interface.py exports LIBRARY MAP  the library exports what its map names, all of it and nothing else
+    interface.py options PROGRAM     the page of a program has the options that it answers to --help with; --version, a wrong option
+                                     and --json are answered as by all others
+    interface.py help PROGRAM...     examples say what they do, their arguments and their exit status
 """
 import ctypes
+import fnmatch
+import json
 import pathlib
 import re
 import subprocess
@@ -130,17 +135,39 @@ def brackets_without_the_header(library):
         yield f"slots of two times 100 bytes: {len(memory)} words, steps {seen}, and not {expected}"
 
 
+def map_of(path):
+    """(version, names) of a map; without a version an empty text."""
+    text = re.sub(r"#.*", "", (ROOT / path).read_text())
+    version, names = re.fullmatch(r"\s*([\w.]*)\s*\{\s*global:(.*)local: \*;\s*\};\s*", text, re.DOTALL).groups()
+    return version, {name.strip() for name in names.split(";") if name.strip()}
+
+
+def symbols_of(library, version):
+    listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+    # The version itself is an absolute symbol of type A; every function is NAME@@VERSION of type T.
+    return {name for *_, kind, name in (line.split() for line in listing.splitlines())
+            if not (version and kind == "A" and name.startswith(version))}
+
+
+def check_exports(library, path):
+    version, mapped = map_of(path)
+    names = {f"{name}@@{version}" if version else name for name in mapped}
+    symbols = symbols_of(library, version)
+    yield from (f"{library} exports {name}, which {path} does not name" for name in sorted(symbols)
+                if not any(fnmatch.fnmatchcase(name, pattern) for pattern in names))
+    yield from (f"{path} names {name}, which {library} does not export" for name in sorted(names) if not fnmatch.filter(symbols, name))
+    headers = {"rpc/exs-rpc.map": "rpc.h", "service/exs-service.map": "service.h"}
+    if path in headers:
+        yield from complain_unless_equal("function", headers[path], set(functions_of(headers[path])), path, mapped)
+    print(f"{len(mapped)} names in {path}, {len(symbols)} symbols")
+
+
 def check_functions(library):
     functions = header_functions()
     header = set(functions)  # inline ones are in the library, too, for languages that do not read headers
-    text = (ROOT / "src/exs.map").read_text()
-    version = re.match(r"\s*(\w[\w.]*)\s*\{", text)[1]
-    mapped = set(re.findall(r"^\s*(ex[sm]_\w+);", text, flags=re.MULTILINE))
+    version, mapped = map_of("src/exs.map")
     pages = {path.stem for path in MAN.glob("*.3")}
-    listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
-    defined = [line.split() for line in listing.splitlines()]
-    # The version itself is an absolute symbol of type A; every function is NAME@@VERSION of type T.
-    symbols = {name for *_, kind, name in defined if not (kind == "A" and name.startswith(version))}
+    symbols = symbols_of(library, version)
     expected = {f"{name}@@{version}" for name in header}
     yield from complain_unless_equal("function", "exs.h and msg.h", header, "src/exs.map", mapped)
     yield from complain_unless_equal("function", "the headers", set(functions) | set(functions_of_layers()), "man/*.3", pages)
@@ -235,10 +262,73 @@ def check_pages():
     print(f"{len(paths)} pages, {len(functions)} functions")
 
 
+COLUMNS = 90
+LIMIT_S = 60  # for a hang alone
+OPTIONS_WITHOUT_GROUPS = 12
+# A short run of each program that has --json. exs-fetch needs a server, which tools.fetch has.
+RUNS = {"exs-run": ["--check", sys.executable], "exs-explain": [], "exs-services": ["--names", "/dev/null"], "exs-fetch": None,
+        "exs-ping": ["--self", "--port", "0", "--count", "1"], "exs-blast": ["--self", "--port", "0", "--count", "1"],
+        "exs-crowd": ["--connections", "2", "--rounds", "1"], "exs-msg-ping": ["--self", "--size", "8", "--messages", "1", "--warm-up", "0"],
+        "exs-rpc-ping": ["--self", "--port", "0", "--size", "8", "--calls", "1", "--warm-up", "0"],
+        "tcp-baseline": ["--count", "1", "--mode", "ping"], "shm-baseline": ["--time", "0.001", "--mode", "copy"], "verbs-baseline": None}
+
+
+def answer_of(program, *words, status=0):
+    """(standard output, complaints)"""
+    what = " ".join([pathlib.Path(program).name, *words])
+    done = subprocess.run([program, *words], check=False, capture_output=True, text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL)
+    said = done.stderr if status else done.stdout
+    complaints = [] if done.returncode == status else [f"{what}: status {done.returncode}: {done.stderr}"]
+    complaints += [f"{what}: colours in what is no terminal"] if "\x1b" in done.stdout + done.stderr else []
+    complaints += [f"{what}: {len(line)} columns: {line}" for line in said.splitlines() if len(line) > COLUMNS and "--help" in words]
+    return said, complaints
+
+
+def check_json(program, help_text):
+    name = pathlib.Path(program).name
+    if ("--json" in help_text) != (name in RUNS):
+        yield f"{name}: --json is in its --help or in RUNS here, and not in both"
+    if RUNS.get(name) is None:
+        return
+    answer, complaints = answer_of(program, "--json", *RUNS[name])
+    yield from complaints
+    try:
+        results = json.loads(answer)
+    except ValueError:
+        yield f"{name} --json: this is not JSON: {answer}"
+        return
+    for result in results if isinstance(results, list) else [results]:
+        if result.get("tool") != name or not isinstance(result.get("schema"), int):
+            yield f"{name} --json: no key \"tool\" with its name, or no number \"schema\": {list(result)}"
+
+
+def check_help(*programs):
+    for program in programs:
+        answer, complaints = answer_of(program, "--help")
+        yield from complaints
+        for part in "usage: ", "exit status":
+            if part not in answer:
+                yield f"{pathlib.Path(program).name} --help: \"{part}\" is not there"
+    print(f"{len(programs)} programs")
+
+
 def check_options(program):
     name = pathlib.Path(program).name
-    answer = subprocess.run([program, "--help"], check=True, capture_output=True, text=True).stdout
-    told = set(re.findall(r"^\s+(?:-\w,)?(--[\w-]+)", answer, flags=re.MULTILINE))
+    answer, complaints = answer_of(program, "--help")
+    yield from complaints
+    version, complaints = answer_of(program, "--version")
+    yield from complaints
+    if not re.fullmatch(rf"{name} \d+\.\d+\.\d+\n", version):
+        yield f"{name} --version: {version}"
+    refusal, complaints = answer_of(program, "--no-such-option", status=2)
+    yield from complaints
+    if f"{name}: " not in refusal or "--no-such-option" not in refusal:
+        yield f"{name}: a wrong option is not named: {refusal}"
+    yield from check_json(program, answer)
+    groups = re.findall(r"^[A-Z][\w ,]+:$", answer, flags=re.MULTILINE)
+    told = set(re.findall(r"^ {2,4}(?:-\w,)?(--[\w-]+)", answer, flags=re.MULTILINE))
+    if len(told) > OPTIONS_WITHOUT_GROUPS and len(groups) < 3:
+        yield f"{name} --help: {len(told)} options without groups"
     section = sections_of((MAN / f"{name}.1").read_text())["OPTIONS"].replace("\\-", "-")
     written = set(re.findall(r"--[\w-]+", " ".join(re.findall(r"^\.TP\n(.*)$", section, flags=re.MULTILINE))))
     yield from complain_unless_equal("option", f"{name} --help", told, f"man/{name}.1", written)
@@ -246,7 +336,8 @@ def check_options(program):
 
 
 def main():
-    checks = {"functions": check_functions, "pages": check_pages, "options": check_options}
+    checks = {"functions": check_functions, "exports": check_exports, "pages": check_pages, "options": check_options,
+              "help": check_help}
     complaints = list(checks[sys.argv[1]](*sys.argv[2:]))
     print("\n".join(complaints))
     return 1 if complaints else 0

@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "doc/building.md"  # names all that building takes
 BUILDING = ("build", "layers", "java")
-WITHOUT_SERVERS = ("build", "demo", "layers", "java", "lint")
+WITHOUT_SERVERS = ("build", "demo", "layers", "java", "lint", "package", "site")
 EVERYWHERE = ("required", "important", "standard")
 STARTED = re.compile(r"/systemd/system/[^/]+\.(?:service|socket|timer)$|^/etc/init\.d/.")
 ROW = re.compile(r"^(\w+) *\| ([^|]+?) *\| (.+)$", re.MULTILINE)
