@@ -136,7 +136,9 @@ bool Client::has_ended(Call& call) {
 
 void Client::cancel(Call& call) {
   const Section section(*this);
-  if (!call.has_ended) give_up(call, ECANCELED);
+  if (call.has_ended) return;
+  give_up(call, ECANCELED);
+  wake_waiting();
 }
 
 void Client::on_end(Call& call, void (*ended)(void* user), void* user) {
@@ -283,6 +285,7 @@ bool Client::look_for(Lock& lock, std::int64_t left_ns) {
   if (std::exchange(owes_receive_, false) && !is_broken_ && !binding_->link().receive_next())
     lose_binding(errno);
   is_watched_ = true;
+  is_woken_ = false;
   lock.unlock();
   constexpr std::size_t kEvents = 16;
   std::array<exs_event_t, kEvents> events;
@@ -295,6 +298,12 @@ bool Client::look_for(Lock& lock, std::int64_t left_ns) {
   if (count < 0 && error != EINTR) lose_binding(error);
   if (waiting_ > 0) progress_.notify_all();
   return count != 0 || has_replies;
+}
+
+// Calls have ended without an event of the connection: their threads check again. One event is enough for the thread that watches.
+void Client::wake_waiting() {
+  if (is_watched_ && !std::exchange(is_woken_, true)) binding_->wake();
+  if (waiting_ > 0) progress_.notify_all();
 }
 
 void Client::take(const exs_event_t& event) {
@@ -379,6 +388,7 @@ void Client::lose_binding(int error) {
     if (!call.has_ended) conclude(call, told, EXS_RPC_NOT_EXECUTED);
     recycle(call);
   }
+  wake_waiting();
 }
 
 }  // namespace exs::rpc

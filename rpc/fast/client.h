@@ -140,6 +140,7 @@ class Client {
   // Waits for an event. Returns false when the time is over.
   bool look(Lock& lock, std::int64_t end_ns);
   bool look_for(Lock& lock, std::int64_t left_ns);
+  void wake_waiting();
   void take(const exs_event_t& event);
   bool take_replies();
   bool take_reply(std::span<const std::byte> message);
@@ -159,6 +160,7 @@ class Client {
   std::mutex mutex_;
   std::condition_variable progress_;
   bool is_watched_ = false;  // a thread watches the connection
+  bool is_woken_ = false;    // that thread is about to return
   int waiting_ = 0;          // threads that wait for the one that watches
   std::unique_ptr<ClientBinding> binding_;
   bool is_broken_ = false;  // the binding is broken

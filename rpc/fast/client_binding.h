@@ -70,6 +70,8 @@ class ClientBinding {
     return window_->send(slot, message.message(), bytes);
   }
 
+  // Makes the thread in wait() return. Thread: any. A full queue has events, so that thread does not sleep.
+  void wake() const { exs_qpost(queue_, nullptr, nullptr); }
   // Waits for events for link().take(), or for a reply for window()->receive(). Returns their number; 0 or -1 with errno if there are
   // none.
   int wait(std::span<exs_event_t> events, std::int64_t limit_ns) {

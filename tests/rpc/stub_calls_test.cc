@@ -1,14 +1,74 @@
 // Several calls by stubs at a time: slots, and those that wait for one; threads; answers in any order.
+#include <unistd.h>
+
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/rpc/fast/everything_fixture.h"
 
 namespace exs::test {
+namespace stub_calls_test {
+
+// A thread that sleeps in exs_rpc_end() of a held call.
+class Ending {
+ public:
+  explicit Ending(exs_rpc_call_t* call)
+      : told_(std::async(std::launch::async, [this, call] {
+          thread_ = gettid();
+          return outcome(hold_1_end(call, nullptr));
+        })) {
+    while (thread_ == 0 || !is_asleep()) std::this_thread::yield();
+  }
+
+  // Long before the call's own time limit.
+  std::string outcome_at_once() {
+    const bool is_there = told_.wait_for(std::chrono::seconds(15)) == std::future_status::ready;
+    return is_there ? told_.get() : "it waits";
+  }
+
+ private:
+  [[nodiscard]] bool is_asleep() const {
+    std::ifstream file("/proc/self/task/" + std::to_string(thread_) + "/stat");
+    std::string line;
+    std::getline(file, line);
+    return line.find(") S ") != std::string::npos;
+  }
+
+  std::atomic<pid_t> thread_{0};
+  std::future<std::string> told_;
+};
+
+using Threads = std::set<std::string>;
+
+// The threads of this process that do not block the signal, but for those of `others`.
+Threads threads_that_take(int signal, const Threads& others = {}) {
+  Threads found;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    std::string word;
+    while (status >> word && word != "SigBlk:") continue;
+    std::uint64_t blocked = 0;
+    const std::string number = task.path().filename();
+    if (status >> std::hex >> blocked && (blocked >> (signal - 1) & 1) == 0 && !others.contains(number))
+      found.insert(number);
+  }
+  return found;
+}
+
+}  // namespace stub_calls_test
+
 BOOST_FIXTURE_TEST_SUITE(stub_calls_test, EverythingFixture)
 
 BOOST_AUTO_TEST_CASE(calls_under_way_at_a_time) {
@@ -112,6 +172,21 @@ BOOST_AUTO_TEST_CASE(answers_come_from_other_threads_and_out_of_order) {
   BOOST_TEST(result == 1);
 }
 
+// The first thread watches the connection, and the others wait for it.
+BOOST_AUTO_TEST_CASE(a_cancel_ends_a_wait_at_once) {
+  std::vector<exs_rpc_call_t*> calls;
+  std::vector<std::unique_ptr<Ending>> threads;
+  for (std::size_t i = 1; i <= 4; ++i) {
+    calls.push_back(begin_held(nullptr, i));
+    threads.push_back(std::make_unique<Ending>(calls.back()));
+  }
+  for (const std::size_t i : {1U, 0U, 3U, 2U}) {
+    exs_rpc_cancel(calls[i]);
+    BOOST_TEST(threads[i]->outcome_at_once() == "ECANCELED");
+  }
+  BOOST_TEST(outcome(nothing_1(client.get(), nullptr)) == "ok");
+}
+
 BOOST_AUTO_TEST_CASE(threads_share_a_client) {
   constexpr int kThreads = 8;
   constexpr int kCalls = 200;
@@ -147,6 +222,19 @@ BOOST_AUTO_TEST_CASE(a_server_of_several_threads) {
     });
   for (std::thread& thread : threads) thread.join();
   BOOST_TEST(right == 600);
+}
+
+// A fault of a procedure is still its own thread's.
+BOOST_AUTO_TEST_CASE(threads_of_a_server_take_no_signals) {
+  const Threads before = threads_that_take(SIGSEGV);
+  exs_rpc_server_options_t options{};
+  options.struct_bytes = sizeof options;
+  options.threads = 3;
+  const EverythingServer threaded(&options);
+  std::vector<Client> clients;  // one for each thread
+  for (int i = 0; i < 3; ++i) clients.push_back(open_client(threaded));
+  BOOST_TEST(threads_that_take(SIGUSR1, before).size() == 1);  // the one that called exs_rpc_server_run()
+  BOOST_TEST(threads_that_take(SIGSEGV, before).size() >= 3);
 }
 
 BOOST_AUTO_TEST_CASE(three_hundred_clients_of_two_threads) {
