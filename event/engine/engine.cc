@@ -1,13 +1,13 @@
 #include "event/engine/engine.h"
 
 #include <algorithm>
-#include <csignal>
 #include <cstdint>
 #include <new>
 #include <system_error>
 
 #include "event/engine/wait_limit.h"
 #include "src/base/log.h"
+#include "src/base/no_signals.h"
 
 namespace exs {
 namespace {
@@ -20,12 +20,9 @@ constexpr std::uint64_t kBurstNs = 100'000;  // how long bytes are held back whe
 }  // namespace
 
 Status Engine::start() {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits the mask
   Status status;
   try {
+    const NoSignals signals;
     thread_ = std::thread([this] { run(); });
     started_.wait(false);
   } catch (const std::system_error& error) {
@@ -34,7 +31,6 @@ Status Engine::start() {
   } catch (const std::bad_alloc&) {
     status = Status(ENOMEM);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return status;
 }
 

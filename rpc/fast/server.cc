@@ -4,11 +4,12 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
-#include <thread>
 
 #include "rpc/channel/address.h"
+#include "rpc/channel/close_at_once.h"
 #include "rpc/channel/process.h"
 #include "rpc/fast/error_text.h"
+#include "src/base/no_signals.h"
 
 namespace exs::rpc {
 namespace {
@@ -19,7 +20,7 @@ constexpr exs_ahandle_t kAccepts = nullptr;
 }  // namespace
 
 Server::~Server() {
-  for (const int listener : listeners_) exs_close(listener);
+  for (const Listener& listener : listeners_) exs_close(listener.socket);
   workers_.clear();
 }
 
@@ -51,14 +52,14 @@ int Server::listen(const sockaddr* address, socklen_t length) {
   if (runs_) return refuse(EBUSY, "the server runs: let it listen before");
   const int socket = exs_socket(address->sa_family, SOCK_SEQPACKET, 0);
   if (socket < 0) return refuse(errno, "no socket: %s", exs_errtext());
-  listeners_.push_back(socket);
+  listeners_.push_back({socket, true});
   constexpr std::size_t kSmall = kFrameBytes + kInlineBytes;
   exs_fcntl(socket, EXS_F_SET_SMALL_MAX, kSmall);
   sockaddr_storage bound{};
   socklen_t bound_length = sizeof bound;
   if (exs_bind(socket, address, length) != 0 || exs_listen(socket, kBacklog) != 0 ||
       exs_getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &bound_length) != 0 ||
-      exs_accept(socket, nullptr, EXS_MULTISHOT, workers_.front()->queue(), kAccepts) != 0) {
+      !post_accept(socket)) {
     const int error = errno;
     refuse(error, "cannot listen: %s", exs_errtext());
     exs_close(socket);
@@ -77,9 +78,8 @@ int Server::run() {
   std::vector<std::thread> threads;
   int error = 0;
   try {
-    for (std::size_t i = 1; i < workers_.size(); ++i)
-      threads.emplace_back([this, i] { workers_[i]->run(stops_, accept, this); });
-    workers_.front()->run(stops_, accept, this);
+    start(threads);
+    workers_.front()->run(stops_, *this);
   } catch (const std::system_error& failure) {
     error = failure.code().value();
   } catch (const std::bad_alloc&) {
@@ -92,18 +92,46 @@ int Server::run() {
   return error == 0 ? 0 : refuse(error, "the server ends: %s", std::strerror(error));
 }
 
+// The threads of the workers behind the first.
+void Server::start(std::vector<std::thread>& threads) {
+  const NoSignals signals;
+  for (std::size_t i = 1; i < workers_.size(); ++i)
+    threads.emplace_back([this, i] { workers_[i]->run(stops_, *this); });
+}
+
 void Server::stop() {
   stops_ = true;
   for (const auto& worker : workers_) worker->wake();
 }
 
+bool Server::post_accept(int listener) const {
+  return exs_accept(listener, nullptr, EXS_MULTISHOT, workers_.front()->queue(), kAccepts) == 0;
+}
+
+// An accept ends only for want of memory.
+bool Server::take(const exs_event_t& event) {
+  if (event.exs_evt_errno == 0) accept(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+  if ((event.exs_evt_flags & EXS_EVF_MORE) != 0) return true;
+  for (Listener& listener : listeners_)
+    if (listener.socket == event.exs_evt_socket) listener.accepts = false;
+  return false;
+}
+
+bool Server::accept_again() {
+  bool all_accept = true;
+  for (Listener& listener : listeners_) {
+    listener.accepts = listener.accepts || post_accept(listener.socket);
+    all_accept &= listener.accepts;
+  }
+  return all_accept;
+}
+
 // A new client goes to the worker with the fewest clients.
-void Server::accept(void* server, int socket) {
-  const auto& workers = static_cast<Server*>(server)->workers_;
+void Server::accept(int socket) {
   const auto fewest =
-      std::min_element(workers.begin(), workers.end(),
+      std::min_element(workers_.begin(), workers_.end(),
                        [](const auto& one, const auto& other) { return one->clients() < other->clients(); });
-  if (!(*fewest)->adopt(socket)) exs_close(socket);
+  if (!(*fewest)->adopt(socket)) close_at_once(socket);
 }
 
 }  // namespace exs::rpc

@@ -6,16 +6,17 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "rpc/fast/worker.h"
 
 namespace exs::rpc {
 
-class Server {
+class Server : private Acceptor {
  public:
   explicit Server(const ServerSettings& settings) : settings_(settings) {}
-  ~Server();
+  ~Server() override;
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
@@ -27,14 +28,23 @@ class Server {
   void stop();
 
  private:
-  static void accept(void* server, int socket);
+  struct Listener {
+    int socket;
+    bool accepts;  // an accept is posted
+  };
+
+  bool take(const exs_event_t& event) override;
+  bool accept_again() override;
+  void accept(int socket);
+  void start(std::vector<std::thread>& threads);
+  [[nodiscard]] bool post_accept(int listener) const;
 
   const ServerSettings settings_;
   std::vector<Service> services_;
   WindowTokens tokens_;
   std::atomic<std::uint32_t> clients_{0};
   std::vector<std::unique_ptr<Worker>> workers_;  // the first one runs in run()'s caller, and accepts
-  std::vector<int> listeners_;
+  std::vector<Listener> listeners_;
   std::atomic<bool> runs_{false};
   std::atomic<bool> stops_{false};
 };

@@ -12,8 +12,11 @@ namespace exs::rpc {
 namespace {
 
 constexpr int kFirstDepth = 1024;
+constexpr int kSlotsOfServer = 512;
+constexpr int kSlotsOfStranger = 4;  // a client that has not greeted
 constexpr int kSlotsOfClient = 96;
 constexpr std::int64_t kUngreetedNs = 1'000'000'000;  // between checks for clients that do not greet
+constexpr std::int64_t kAcceptAgainNs = 100'000'000;  // after an accept that lacked memory
 constexpr exs_ahandle_t kWake = nullptr;
 
 }  // namespace
@@ -37,6 +40,7 @@ bool Worker::adopt(int socket, std::shared_ptr<Binding> client) {
   try {
     const std::lock_guard lock(mutex_);
     adopted_.push_back({socket, std::move(client)});
+    has_adopted_.store(true, std::memory_order_relaxed);
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -44,27 +48,41 @@ bool Worker::adopt(int socket, std::shared_ptr<Binding> client) {
   return true;
 }
 
+// A full queue has events, so the thread does not sleep.
 void Worker::wake() {
   exs_qpost(queue_, kWake, nullptr);
 }
 
-void Worker::run(const std::atomic<bool>& stop, Accept accept, void* server) {
+void Worker::run(const std::atomic<bool>& stop, Acceptor& acceptor) {
   constexpr int kEvents = 64;
   std::array<exs_event_t, kEvents> events;
   int count = 0;
   while (!stop.load(std::memory_order_acquire)) {
     const bool looks = !watched_.empty() && look_at_windows(count > 0);
-    const std::int64_t limit_ns = looks ? 0 : ungreeted_.empty() ? -1 : kUngreetedNs;
-    count = exs_qwait(queue_, events.data(), kEvents, 1, limit_ns);
+    count = exs_qwait(queue_, events.data(), kEvents, 1, looks ? 0 : limit_ns());
+    if (count < 0 && errno != EINTR) return;
     if (count != 0) workshop_.arrived_ns = now_ns();
     workshop_.is_fresh = true;
     for (int i = 0; i < count; ++i) {
-      take(events[static_cast<std::size_t>(i)], accept, server);
+      take(events[static_cast<std::size_t>(i)], acceptor);
       workshop_.is_fresh = false;
     }
+    if (has_adopted_.load(std::memory_order_relaxed)) take_adopted();
     if (!ungreeted_.empty()) end_late();
-    if (count < 0 && errno != EINTR) break;
+    if (accept_again_ns_ != INT64_MAX) accept_again(acceptor);
   }
+}
+
+std::int64_t Worker::limit_ns() const {
+  if (accept_again_ns_ != INT64_MAX) return kAcceptAgainNs;
+  return ungreeted_.empty() ? -1 : kUngreetedNs;
+}
+
+// Not at once: clients that wait would make the next accept end, too.
+void Worker::accept_again(Acceptor& acceptor) {
+  const std::int64_t now = now_ns();
+  if (now < accept_again_ns_) return;
+  accept_again_ns_ = acceptor.accept_again() ? INT64_MAX : now + kAcceptAgainNs;
 }
 
 exs_ahandle_t Worker::handle_of(std::uint32_t index) const {
@@ -72,12 +90,12 @@ exs_ahandle_t Worker::handle_of(std::uint32_t index) const {
   return reinterpret_cast<exs_ahandle_t>(word);
 }
 
-void Worker::take(const exs_event_t& event, Accept accept, void* server) {
+void Worker::take(const exs_event_t& event, Acceptor& acceptor) {
   if (event.exs_evt_type == EXS_EVT_ACCEPT) {
-    if (event.exs_evt_errno == 0) accept(server, event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+    if (!acceptor.take(event)) accept_again_ns_ = now_ns() + kAcceptAgainNs;
     return;
   }
-  if (event.exs_evt_ahandle == kWake) return take_adopted();
+  if (event.exs_evt_ahandle == kWake) return;
   const auto word = reinterpret_cast<std::uint64_t>(event.exs_evt_ahandle);
   const auto index = static_cast<std::uint32_t>(word) - 1;
   if (index >= places_.size() || places_[index].generation != word >> 32U) return;
@@ -87,6 +105,7 @@ void Worker::take(const exs_event_t& event, Accept accept, void* server) {
 // If memory runs out, only the client of this request loses its connection.
 void Worker::take_of(std::uint32_t index, const exs_event_t& event) {
   const Place& place = places_[index];
+  const bool is_stranger = place.binding != nullptr && !place.binding->is_greeted();
   bool goes_on = false;
   try {
     if (place.window != nullptr) {
@@ -98,6 +117,10 @@ void Worker::take_of(std::uint32_t index, const exs_event_t& event) {
   } catch (const std::bad_alloc&) {
     goes_on = false;
   }
+  if (is_stranger && place.binding->is_greeted()) {
+    ++greeted_;
+    deepen();
+  }
   if (!goes_on) end(index);
 }
 
@@ -106,6 +129,7 @@ void Worker::take_adopted() {
   {
     const std::lock_guard lock(mutex_);
     adopted.swap(adopted_);
+    has_adopted_.store(false, std::memory_order_relaxed);
   }
   for (Adopted& one : adopted) {
     if (one.client == nullptr) {
@@ -155,9 +179,10 @@ bool Worker::make_place() {
   }
 }
 
-// The queue needs a slot for every event that the clients can cause.
+// The queue needs a slot for every event that the clients can cause. Those that have not greeted cause few, and may be many.
 void Worker::deepen() {
-  const std::int64_t wanted = kFirstDepth + std::int64_t{clients()} * kSlotsOfClient;
+  const std::int64_t wanted =
+      kSlotsOfServer + std::int64_t{clients()} * kSlotsOfStranger + std::int64_t{greeted_} * kSlotsOfClient;
   if (wanted <= depth_) return;
   const int deeper = static_cast<int>(std::min<std::int64_t>(wanted * 2, EXS_QDEPTH_MAX));
   if (exs_qmodify(queue_, EXS_QATTR_DEPTH, &deeper, sizeof deeper) == 0) depth_ = deeper;
@@ -177,6 +202,7 @@ void Worker::end(std::uint32_t index) {
 
 void Worker::end_binding(std::uint32_t index) {
   Place& place = places_[index];
+  if (place.binding->is_greeted()) --greeted_;
   place.binding->end();
   place.binding.reset();
   std::erase(ungreeted_, index);
@@ -184,15 +210,11 @@ void Worker::end_binding(std::uint32_t index) {
   all_clients_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// They are in the order in which they came.
 void Worker::end_late() {
+  std::erase_if(ungreeted_, [&](std::uint32_t index) { return places_[index].binding->is_greeted(); });
   const std::int64_t now = now_ns();
-  std::vector<std::uint32_t> late;
-  std::erase_if(ungreeted_, [&](std::uint32_t index) {
-    const Binding& binding = *places_[index].binding;
-    if (binding.is_late(now)) late.push_back(index);
-    return binding.is_greeted();
-  });
-  for (const std::uint32_t index : late) end(index);
+  while (!ungreeted_.empty() && places_[ungreeted_.front()].binding->is_late(now)) end(ungreeted_.front());
 }
 
 }  // namespace exs::rpc

@@ -14,11 +14,18 @@
 
 namespace exs::rpc {
 
+// Takes the events of listening sockets.
+class Acceptor {
+ public:
+  virtual ~Acceptor() = default;
+  // Returns false if accepts have ended: call accept_again().
+  virtual bool take(const exs_event_t& event) = 0;
+  // Returns false if there is still not enough memory.
+  virtual bool accept_again() = 0;
+};
+
 class Worker final : public WindowHost {
  public:
-  // Takes the new connections of a listening socket.
-  using Accept = void (*)(void* server, int socket);
-
   Worker(const std::vector<Service>& services, const ServerSettings& settings, WindowTokens& tokens,
          std::atomic<std::uint32_t>& clients)
       : site_{services, settings, tokens, *this}, all_clients_(clients) {}
@@ -30,7 +37,7 @@ class Worker final : public WindowHost {
   bool prepare();
   [[nodiscard]] exs_qhandle_t queue() const { return queue_; }
   // Serves until `stop` is set, followed by wake().
-  void run(const std::atomic<bool>& stop, Accept accept, void* server);
+  void run(const std::atomic<bool>& stop, Acceptor& acceptor);
   // Returns false if memory ran out.
   bool adopt(int socket) { return adopt(socket, nullptr); }
   bool adopt_window(int socket, std::shared_ptr<Binding> client) override {
@@ -52,7 +59,9 @@ class Worker final : public WindowHost {
   };
 
   [[nodiscard]] exs_ahandle_t handle_of(std::uint32_t index) const;
-  void take(const exs_event_t& event, Accept accept, void* server);
+  [[nodiscard]] std::int64_t limit_ns() const;
+  void accept_again(Acceptor& acceptor);
+  void take(const exs_event_t& event, Acceptor& acceptor);
   void take_of(std::uint32_t index, const exs_event_t& event);
   void take_adopted();
   bool adopt(int socket, std::shared_ptr<Binding> client);
@@ -74,15 +83,18 @@ class Worker final : public WindowHost {
   std::atomic<std::uint32_t>& all_clients_;
   exs_qhandle_t queue_ = EXS_QHANDLE_INVALID;
   int depth_ = 0;
+  std::uint32_t greeted_ = 0;  // clients
   std::vector<Place> places_;
   std::vector<std::uint32_t> free_places_;
   std::vector<std::uint32_t> ungreeted_;
-  std::vector<std::uint32_t> watched_;  // windows that the worker watches
+  std::int64_t accept_again_ns_ = INT64_MAX;  // when to post accepts again that have ended
+  std::vector<std::uint32_t> watched_;        // windows that the worker watches
   unsigned busy_looks_ = 0;
   std::atomic<std::uint32_t> clients_{0};
   Workshop workshop_;
   std::mutex mutex_;
   std::vector<Adopted> adopted_;  // guarded by the mutex
+  std::atomic<bool> has_adopted_{false};
 };
 
 }  // namespace exs::rpc

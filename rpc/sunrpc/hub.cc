@@ -3,7 +3,6 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <rpc/svc_mt.h>
-#include <signal.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
@@ -15,6 +14,7 @@
 #include "rpc/channel/clock.h"
 #include "rpc/channel/process.h"
 #include "rpc/sunrpc/settings.h"
+#include "src/base/no_signals.h"
 
 namespace exs::rpc {
 namespace {
@@ -99,10 +99,7 @@ int Hub::use_threads(unsigned threads) {
 
 // Starts as many as possible: if none starts, the program's thread serves all. The program keeps its signals.
 void Hub::start_workers() {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const NoSignals signals;
   for (unsigned i = 0; i < threads_; ++i) {
     auto worker = std::make_unique<Worker>();
     worker->queue = exs_qcreate(kFirstDepth);
@@ -112,7 +109,6 @@ void Hub::start_workers() {
     pthread_detach(thread);
     workers_.push_back(std::move(worker));
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 // Runs until the process ends.
@@ -176,9 +172,11 @@ Answer Hub::answer(SVCXPRT* transport, const Offer& offer) {
 const Hub::Listener* Hub::listen_at(SVCXPRT* transport) {
   Listener made{};
   if (!local_address(transport->xp_fd, made.address, made.length)) return nullptr;
-  for (const Listener& known : listeners_)
-    if (known.length == made.length && std::memcmp(&known.address, &made.address, made.length) == 0)
-      return &known;
+  for (Listener& known : listeners_) {
+    if (known.length != made.length || std::memcmp(&known.address, &made.address, made.length) != 0) continue;
+    known.accepts = known.accepts || post_accept(known);
+    return known.accepts ? &known : nullptr;
+  }
   made.socket = exs_socket(made.address.ss_family, SOCK_SEQPACKET, 0);
   if (made.socket < 0) return nullptr;
   sockaddr_storage bound = made.address;
@@ -191,14 +189,18 @@ const Hub::Listener* Hub::listen_at(SVCXPRT* transport) {
   exs_fcntl(made.socket, EXS_F_SET_MAX_OPS, kOperationsMax);
   auto* const address = reinterpret_cast<sockaddr*>(&bound);
   if (exs_bind(made.socket, address, length) != 0 || exs_listen(made.socket, kBacklog) != 0 ||
-      exs_getsockname(made.socket, address, &length) != 0 ||
-      exs_accept(made.socket, nullptr, EXS_MULTISHOT, queue_, kAccepts) != 0) {
+      exs_getsockname(made.socket, address, &length) != 0 || !post_accept(made)) {
     exs_close(made.socket);
     return nullptr;
   }
+  made.accepts = true;
   made.port = port_of(bound);
   listeners_.push_back(made);
   return &listeners_.back();
+}
+
+bool Hub::post_accept(const Listener& listener) const {
+  return exs_accept(listener.socket, nullptr, EXS_MULTISHOT, queue_, kAccepts) == 0;
 }
 
 bool Hub::add_token(ServerTransport& transport, std::array<char, kTokenBytes>& bytes) {
@@ -278,16 +280,21 @@ void Hub::take(const exs_event_t& event) {
   std::shared_ptr<ServerTransport> transport;
   {
     const Lock held = lock();
-    if (event.exs_evt_type == EXS_EVT_ACCEPT) {
-      if (event.exs_evt_errno == 0) accept(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
-      return;
-    }
+    if (event.exs_evt_type == EXS_EVT_ACCEPT) return take_accept(event);
     Place* const place = event.exs_evt_ahandle == kAccepts ? nullptr : place_of(event.exs_evt_ahandle);
     if (place == nullptr) return;
     if (place->stranger) return take_of_stranger(*place, event);
     transport = place->transport;
   }
   transport->take(event);
+}
+
+// An accept ends only for want of memory. The next offer posts it again.
+void Hub::take_accept(const exs_event_t& event) {
+  if (event.exs_evt_errno == 0) accept(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+  if ((event.exs_evt_flags & EXS_EVF_MORE) != 0) return;
+  for (Listener& listener : listeners_)
+    if (listener.socket == event.exs_evt_socket) listener.accepts = false;
 }
 
 void Hub::take_of_stranger(Place& place, const exs_event_t& event) {

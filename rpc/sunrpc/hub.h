@@ -64,6 +64,7 @@ class Hub {
     sockaddr_storage address;
     socklen_t length;
     std::uint16_t port;
+    bool accepts;  // an accept is posted
   };
 
   static bool_t receive(SVCXPRT* transport, rpc_msg* message);
@@ -77,10 +78,12 @@ class Hub {
   static void* work(void* worker);
   [[nodiscard]] std::size_t idlest_worker() const;
   const Listener* listen_at(SVCXPRT* transport);
+  [[nodiscard]] bool post_accept(const Listener& listener) const;
   bool add_token(ServerTransport& transport, std::array<char, kTokenBytes>& bytes);
   ServerTransport* take_token(std::span<const std::byte> bytes);
   void serve();
   void take(const exs_event_t& event);
+  void take_accept(const exs_event_t& event);
   void take_of_stranger(Place& place, const exs_event_t& event);
   void accept(int socket);
   void greet(Place& place);

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <new>
 #include <system_error>
 
 #include "service/names/address.h"
 #include "service/names/directory.h"
 #include "service/names/multicast.h"
+#include "src/base/no_signals.h"
 
 namespace exs::svc {
 namespace {
@@ -23,22 +23,6 @@ constexpr std::int64_t kNoDescriptorNs = 100 * kNsPerMs;
 constexpr std::int64_t kYoungNs = 1000 * kNsPerMs;  // since a claim
 constexpr std::size_t kQuestionsMax = 32;
 constexpr int kBatch = 64;
-
-// Blocks signals in the thread to be started: the program's own threads handle them.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 int wait_of(std::int64_t until_ns) {
   if (until_ns == kNever) return -1;

@@ -1,12 +1,11 @@
 // Destroys objects whose destruction may take long.
 #pragma once
 
-#include <pthread.h>
-
-#include <csignal>
 #include <exception>
 #include <thread>
 #include <utility>
+
+#include "src/base/no_signals.h"
 
 namespace exs {
 
@@ -14,15 +13,11 @@ namespace exs {
 // thread, it destroys the object here.
 template <typename Owner>
 void destroy_elsewhere(Owner owner) noexcept {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the thread
+  const NoSignals signals;
   try {
     std::thread([doomed = std::move(owner)]() mutable { const Owner gone = std::move(doomed); }).detach();
   } catch (const std::exception&) {  // no thread, or no memory for one
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace exs

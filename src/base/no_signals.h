@@ -1,0 +1,28 @@
+// Threads that the library starts for itself.
+#pragma once
+
+#include <pthread.h>
+
+#include <csignal>
+
+namespace exs {
+
+// A thread that is started meanwhile takes no signals: those of the process go to threads of the program.
+// Faults of the thread itself stay deliverable. Thread: the one that made it.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS}) sigdelset(&all, fault);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);  // inherited by the thread
+  }
+  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace exs
