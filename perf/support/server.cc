@@ -3,7 +3,8 @@
 // Design notes
 //  1. With a thread and a queue of its own, each client gets the wait mode that it asked for. Its needs (buffers, verification, a slow
 //     end) delay no other client. The library puts each queue on a shard in turn.
-//  2. The accept names the queue of the session to come, so the connection belongs to the shard of its queue.
+//  2. The accept names the queue of the session to come, so the connection belongs to the shard of its queue. A session has its thread
+//     and its queue before it accepts its client. While they are lacking, clients wait in the backlog.
 //  3. As one end of --self with one connection, it serves one client after the other. On a machine with one core, a thread that waits for
 //     another client would share the shard and hand every event on.
 //  4. Signals are blocked everywhere and taken by sigwait() in the main thread, which ends the sessions by shutting their sockets down. A
@@ -17,11 +18,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "perf/support/benchmark.h"
@@ -35,6 +38,11 @@ namespace {
 
 constexpr int kQueueDepth = static_cast<int>(2 * (kDepthMax + kSpareOperations));
 constexpr std::size_t kSessionsMax = 256;
+
+void tell_of(std::string_view who, std::string_view line, int descriptor) noexcept try {
+  tools::tell(descriptor, std::string(who) + ": " + std::string(line));
+} catch (const std::exception&) {  // no memory for the line
+}
 
 class Server {
  public:
@@ -53,19 +61,29 @@ class Server {
   }
 
  private:
+  enum class Stage { accepting, serving, failed, closed };  // failed and closed: without a client
   struct Session {
     std::unique_ptr<Queue> queue;
+    std::atomic<Stage> stage{Stage::accepting};
     std::atomic<bool> done{
         false};  // written last by the session's thread, read by the acceptor: may be joined
     std::thread thread;
   };
 
   void accept_all();
-  void serve(Session& session, int descriptor);
+  // Returns the stage after accepting.
+  Stage begin_session();
+  void run(Session& session);
+  // Returns a closed socket if the listening socket has been closed.
+  Socket accept(Queue& queue) const;
+  Stage stage_after(const std::exception& failure) const;
+  void serve(Queue& queue, Socket socket);
+  bool enter(int descriptor);
+  void leave(int descriptor, bool served, bool more);
   // Returns true if the client will ask again.
   bool serve_job(Channel& channel, const std::string& peer);
   void join_finished();
-  void say(const std::string& peer, const std::string& line) const;
+  void say(const std::string& peer, std::string_view line) const noexcept;
 
   const Benchmark& benchmark_;
   const ServerSettings settings_;
@@ -89,29 +107,26 @@ void Server::start() {
 void Server::accept_all() {
   for (;;) {
     join_finished();
-    Session& session = sessions_.emplace_back();
-    bool may_last = false;
+    Stage stage = Stage::failed;
     try {
-      session.queue = std::make_unique<Queue>(kQueueDepth, Wait::notify);
-      if (exs_accept(listener_.number(), nullptr, 0, session.queue->handle(), nullptr) == -1)
-        tools::fail("exs_accept", errno);
-      exs_event_t event{};
-      while (session.queue->take({&event, 1}, -1) == 0) continue;
-      if (event.exs_evt_errno == ECANCELED) return;
-      if (event.exs_evt_errno != 0) tools::fail("cannot accept a client", event.exs_evt_errno);
-      const int descriptor = event.exs_evt_union.exs_evt_accept.exs_evt_newsocket;
-      session.thread = std::thread([this, &session, descriptor] { serve(session, descriptor); });
-      if (settings_.one_after_another) session.thread.join();
-    } catch (const tools::Failure& failure) {
-      const std::lock_guard guard(mutex_);
-      if (stopping_) return;
-      tools::tell(STDERR_FILENO, std::string(benchmark_.name) + ": " + failure.what());
-      session.done = true;
-      may_last = true;
+      stage = begin_session();
+    } catch (const std::exception& failure) {
+      stage = stage_after(failure);
     }
-    // After an error such as a lack of descriptors, the pause keeps messages from filling the terminal.
-    if (may_last) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (stage == Stage::closed) return;
+    // The lack of descriptors, memory or threads may last: the pause keeps messages from filling the terminal.
+    if (stage == Stage::failed) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
+}
+
+Server::Stage Server::begin_session() {
+  Session& session = sessions_.emplace_back();
+  session.thread = tools::try_to("no thread for a client",
+                                 [&] { return std::thread([this, &session] { run(session); }); });
+  session.stage.wait(Stage::accepting);
+  const Stage stage = session.stage;
+  if (settings_.one_after_another && stage == Stage::serving) session.thread.join();
+  return stage;
 }
 
 // A server at its limit waits for the oldest session, and further clients wait in the backlog.
@@ -119,38 +134,76 @@ void Server::join_finished() {
   if (sessions_.size() >= kSessionsMax && sessions_.front().thread.joinable())
     sessions_.front().thread.join();
   std::erase_if(sessions_, [](Session& session) {
-    if (!session.done) return false;
+    if (session.thread.joinable() && !session.done) return false;
     if (session.thread.joinable()) session.thread.join();
     return true;
   });
 }
 
-void Server::serve(Session& session, int descriptor) {
-  Socket socket(descriptor);
-  const std::string peer = peer_name(socket);
-  {
-    const std::lock_guard guard(mutex_);
-    if (stopping_) return;
-    open_.insert(descriptor);
-  }
-  bool served = false;
-  bool more = false;
-  {
-    std::unique_ptr<Channel> channel;
-    try {
-      channel = std::make_unique<Channel>(std::move(socket), *session.queue);
-      more = serve_job(*channel, peer);
-      served = true;
-    } catch (const std::exception& error) {
-      say(peer, error.what());
-    }
-    const std::lock_guard guard(mutex_);
-    open_.erase(descriptor);
-    served ? ++served_ : ++failed_;
-    if (settings_.one_client && !more && open_.empty()) kill(getpid(), SIGTERM);  // for run_server()
+void Server::run(Session& session) {
+  const auto reach = [&session](Stage stage) {
+    session.stage = stage;
+    session.stage.notify_one();
+  };
+  try {
+    session.queue = std::make_unique<Queue>(kQueueDepth, Wait::notify);
+    Socket socket = accept(*session.queue);
+    reach(socket.is_open() ? Stage::serving : Stage::closed);
+    if (socket.is_open()) serve(*session.queue, std::move(socket));
+  } catch (const std::exception& failure) {
+    reach(stage_after(failure));
   }
   session.queue.reset();
   session.done = true;
+}
+
+Socket Server::accept(Queue& queue) const {
+  if (exs_accept(listener_.number(), nullptr, 0, queue.handle(), nullptr) == -1)
+    tools::fail("exs_accept", errno);
+  exs_event_t event{};
+  while (queue.take({&event, 1}, -1) == 0) continue;
+  if (event.exs_evt_errno == ECANCELED) return Socket();
+  if (event.exs_evt_errno != 0) tools::fail("cannot accept a client", event.exs_evt_errno);
+  return Socket(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+}
+
+Server::Stage Server::stage_after(const std::exception& failure) const {
+  const std::lock_guard guard(mutex_);
+  if (stopping_) return Stage::closed;
+  tell_of(benchmark_.name, failure.what(), STDERR_FILENO);
+  return Stage::failed;
+}
+
+// Whatever is lacking, only this client loses its connection.
+void Server::serve(Queue& queue, Socket socket) {
+  const int descriptor = socket.number();
+  bool served = false;
+  bool more = false;
+  std::string peer;
+  std::unique_ptr<Channel> channel;
+  try {
+    peer = peer_name(socket);
+    if (!enter(descriptor)) return;
+    channel = std::make_unique<Channel>(std::move(socket), queue);
+    more = serve_job(*channel, peer);
+    served = true;
+  } catch (const std::exception& error) {
+    say(peer, error.what());
+  }
+  leave(descriptor, served, more);
+}
+
+bool Server::enter(int descriptor) {
+  const std::lock_guard guard(mutex_);
+  if (!stopping_) open_.insert(descriptor);
+  return !stopping_;
+}
+
+void Server::leave(int descriptor, bool served, bool more) {
+  const std::lock_guard guard(mutex_);
+  open_.erase(descriptor);
+  served ? ++served_ : ++failed_;
+  if (settings_.one_client && !more && open_.empty()) kill(getpid(), SIGTERM);  // for run_server()
 }
 
 // In reverse the client receives, and its results are those of receiving.
@@ -209,8 +262,8 @@ bool Server::serve_job(Channel& channel, const std::string& peer) {
   return job.more;
 }
 
-void Server::say(const std::string& peer, const std::string& line) const {
-  if (!settings_.quiet) tools::tell(STDOUT_FILENO, peer + ": " + line);
+void Server::say(const std::string& peer, std::string_view line) const noexcept {
+  if (!settings_.quiet) tell_of(peer, line, STDOUT_FILENO);
 }
 
 void Server::stop() {

@@ -1,9 +1,9 @@
 """Every daemon and server of ours as a program, and an honest client of each, for tests of all of them. EXS_TOOLS is their folder."""
+import concurrent.futures
 import contextlib
 import functools
 import os
 import pathlib
-import resource
 import socket
 import struct
 import subprocess
@@ -12,6 +12,7 @@ import tempfile
 BIN = pathlib.Path(os.environ["EXS_TOOLS"])
 SUNRPC = os.environ.get("EXS_SUNRPC_LIBRARY")
 LIMIT_S = 120
+AT_A_TIME = 4  # servers: most of them wait most of the time
 GREETING = b"\x00\x2c\x01\x00EXSD\x00\x01\x00\x00" + bytes(32)
 FIND = b"\x00\x14\x05\x00" + bytes(16)
 RECORD = 8
@@ -59,20 +60,17 @@ class Server:
     environment = {}
     limit_s = LIMIT_S
 
-    def __init__(self, provider, folder, descriptors=None, environment=None, output=subprocess.PIPE, errors=None, prepare=lambda: None):
-        """`prepare`: what the process does before it executes the program."""
+    def __init__(self, provider, folder, descriptors=None, environment=None, output=subprocess.PIPE, errors=None, prepare=None):
+        """`prepare`: what the process does before it executes the program; not beside threads."""
         self.folder = folder
         self.environment = {**self.environment, "EXS_PROVIDER": provider, "EXS_SVC_MULTICAST": "off", "EXS_LOG": "off",
                             **(environment or {})}
         self.provider = provider
-
-        def limit():
-            if descriptors is not None:
-                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
-            prepare()
+        limit = [] if descriptors is None else ["prlimit", f"--nofile={descriptors}:{descriptors}", "--"]
+        command = [*self.wrap(), *limit, BIN / self.name, *self.arguments()]
         with open(folder / "errors", "wb") as file:
-            self.process = subprocess.Popen([*self.wrap(), BIN / self.name, *self.arguments()], stdout=output, stderr=errors or file,
-                                            text=True, preexec_fn=limit, env={**os.environ, **self.environment})
+            self.process = subprocess.Popen(command, stdout=output, stderr=errors or file, text=True, preexec_fn=prepare,
+                                            env={**os.environ, **self.environment})
         self.line = self.process.stdout.readline().strip() if self.process.stdout else f"port {self.await_port()}"
 
     def wrap(self):
@@ -256,13 +254,18 @@ SERVERS = {one.name: one for one in (Directory, Agent, Ping, Blast, Service, Ser
 
 
 def each_server(test):
+    """Of all servers, some side by side."""
+    def of_one(self, kind, provider):
+        with contextlib.ExitStack() as stack:
+            test(self, functools.partial(start, stack, kind, provider))
+
     def of_all(self):
-        for name, kind in SERVERS.items():
-            if not (BIN / name).exists() or (kind is SunRpc and not SUNRPC):
-                continue
-            for provider in kind.providers:
-                with self.subTest(server=name, provider=provider), contextlib.ExitStack() as stack:
-                    test(self, functools.partial(start, stack, kind, provider))
+        kinds = [kind for kind in SERVERS.values() if (BIN / kind.name).exists() and (kind is not SunRpc or SUNRPC)]
+        with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+            tests = {(kind, provider): pool.submit(of_one, self, kind, provider) for kind in kinds for provider in kind.providers}
+        for (kind, provider), one in tests.items():
+            with self.subTest(server=kind.name, provider=provider):
+                one.result()
     return of_all
 
 

