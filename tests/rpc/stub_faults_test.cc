@@ -45,7 +45,11 @@ class Peer {
   Peer& operator=(const Peer&) = delete;
 
   [[nodiscard]] const char* line() const { return line_.c_str(); }
-  void signal(int number) const { kill(pid_, number); }
+  void stop() const {
+    kill(pid_, SIGSTOP);
+    BOOST_REQUIRE_EQUAL(waitpid(pid_, nullptr, WUNTRACED), pid_);
+  }
+  void go_on() const { kill(pid_, SIGCONT); }
   void end() {
     if (pid_ <= 0) return;
     kill(pid_, SIGKILL);
@@ -58,11 +62,13 @@ class Peer {
   std::string line_;
 };
 
-Client open_hasty_client(const char* port) {
+Client open_hasty_client(const char* port, std::int64_t call_ms = 2'000) {
   exs_rpc_client_options_t options{};
   options.struct_bytes = sizeof options;
   options.connect_timeout_ns = 2'000 * kMillisecond;
-  options.timeout_ns = 2'000 * kMillisecond;
+  options.timeout_ns = call_ms * kMillisecond;
+  options.slots = 2;
+  options.waiting_max = 1;
   return open_client(port, &options);
 }
 
@@ -121,13 +127,46 @@ BOOST_AUTO_TEST_CASE(a_server_is_stopped_for_a_while) {
   const Peer server({"server"});
   const Client client = open_hasty_client(server.line());
   BOOST_TEST(add_one(client.get()) == "ok");
-  server.signal(SIGSTOP);
+  server.stop();
   exs_rpc_context_t context{};
   context.timeout_ns = 50 * kMillisecond;
   BOOST_TEST(add_one(client.get(), &context) == "ETIMEDOUT");
   BOOST_TEST(context.outcome == EXS_RPC_UNKNOWN);
-  server.signal(SIGCONT);
+  server.go_on();
   for (int i = 0; i < 20; ++i) BOOST_TEST(add_one(client.get()) == "ok");
+}
+
+// Short calls, long ones, those without a slot, one-way ones, a close that waits for one, and a new client.
+BOOST_AUTO_TEST_CASE(everything_ends_in_time_when_a_server_is_stopped) {
+  constexpr std::int64_t kLimitMs = 100;
+  const Peer server({"server"});
+  const Client client = open_hasty_client(server.line(), kLimitMs);
+  Client noting = open_hasty_client(server.line(), kLimitMs);
+  server.stop();
+  std::vector<char> bytes(8 << 20);
+  const blob argument{static_cast<unsigned>(bytes.size()), bytes.data()};
+  blob got{};
+  exs_rpc_context_t context{};
+  BOOST_TEST(outcome(copy_1(client.get(), &argument, &got, &context)) == "ETIMEDOUT");
+  BOOST_TEST(context.outcome == EXS_RPC_UNKNOWN);
+  BOOST_TEST(add_one(client.get(), &context) == "ETIMEDOUT");
+  BOOST_TEST(context.outcome == EXS_RPC_UNKNOWN);
+  BOOST_TEST(add_one(client.get(), &context) == "ETIMEDOUT");
+  BOOST_TEST(context.outcome == EXS_RPC_NOT_EXECUTED);
+  exs_rpc_call_t* const waiting = add_1_begin(client.get(), 1, 2, &context);
+  BOOST_TEST(outcome(add_1_end(waiting, nullptr)) == "ETIMEDOUT");
+  BOOST_TEST(context.outcome == EXS_RPC_NOT_EXECUTED);
+  for (int i = 0; i < 2; ++i) BOOST_TEST(outcome(note_1(noting.get(), 1, nullptr)) == "ok");
+  BOOST_TEST(outcome(note_1(noting.get(), 1, nullptr)) == "ETIMEDOUT");
+  noting.reset();
+  exs_rpc_client_options_t options{};
+  options.struct_bytes = sizeof options;
+  options.connect_timeout_ns = kLimitMs * kMillisecond;
+  BOOST_TEST(everything_one_open(host(), server.line(), &options) == nullptr);
+  BOOST_TEST(errno == ETIMEDOUT);
+  server.go_on();
+  const Client patient = open_client(server.line());
+  BOOST_TEST(add_one(patient.get()) == "ok");
 }
 
 BOOST_AUTO_TEST_CASE(clients_are_killed_while_they_call) {

@@ -9,9 +9,10 @@
 namespace {
 
 int serve() {
+  static exs::test::EverythingState state;
   exs_rpc_server_t* const server = exs_rpc_server_create(nullptr);
   sockaddr_in address = exs::test::address_of_host(0);
-  if (server == nullptr || exs_rpc_server_add(server, &everything_one_service, nullptr) != 0) return 1;
+  if (server == nullptr || exs_rpc_server_add(server, &everything_one_service, &state) != 0) return 1;
   const int port = exs_rpc_server_listen(server, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   std::printf("%d\n", port);
   std::fflush(stdout);
