@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/base/guarded_copy.h"
 #include "src/base/log.h"
 #include "src/proto/immediate.h"
 
@@ -244,7 +245,13 @@ Status MessageReceives::start_advert(const Operation& operation, const ArrivedMe
 Status MessageReceives::start_immediate(const Operation& operation, const ArrivedMessage& message,
                                         Kind kind) {
   Outcome outcome;
-  take_immediate(PlacedMessage(arrived_.bytes_in(message.slot, message.message_bytes)), operation, outcome);
+  try {
+    take_immediate(PlacedMessage(arrived_.bytes_in(message.slot, message.message_bytes)), operation, outcome);
+  } catch (const MemoryGone&) {
+    // The receive has left its queue, so the end of the connection would not reach it.
+    if (kind == Kind::kReceive) deliveries_.add_end(operation, {EFAULT, 0, 0});
+    throw;
+  }
   if (kind == Kind::kPersistentPart) persistent_receive_.add_part(outcome.length_bytes, false);
   deliveries_.add_finished({kind, true, Source::kImmediate, AckStatus::kTaken, 0, operation, outcome});
   return arrived_.free_immediate(message);
