@@ -65,7 +65,7 @@ Reply ask(const Settings& settings, const exs_svc_id_t& id, const Items& items) 
   Client client(settings, id);
   exs_svc_request_options_t options{};
   options.struct_bytes = sizeof options;
-  options.limit_ns = limit_ns(settings);
+  options.limit_ns = client.longest_wait_ns();
   if (exs_svc_request(client.peer(), items.data(), items.count(), nullptr, 0, &options, nullptr) != 0)
     fail("cannot send the request");
   Reply reply;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kHolderNs =
     100'000'000;  // to find the process that holds the name of a silent service
+constexpr std::int64_t kLateEventNs = 2'000'000'000;
 constexpr const char* kCapPrefix = "exs-cap:";
 
 // The library's text begins with the function's name, which is left out.
@@ -125,7 +126,9 @@ std::string words_of(int error, const exs_svc_id_t& id) {
 }
 
 Client::Client(const Settings& settings, const exs_svc_id_t& id)
-    : node_(open_node(settings), exs_svc_node_close), limit_ns_(limit_ns(settings)) {
+    : node_(open_node(settings), exs_svc_node_close),
+      id_(id),
+      wait_ns_(limit_ns(settings) + limit_ns(settings) / 2) {
   const std::optional<exs_svc_cap_t> cap = cap_of(settings, id);
   peer_ = exs_svc_peer_open(node_.get(), nullptr, &id, cap ? &*cap : nullptr, nullptr);
   if (peer_ == nullptr) fail("cannot ask");
@@ -133,9 +136,18 @@ Client::Client(const Settings& settings, const exs_svc_id_t& id)
 
 std::optional<exs_svc_event_t> Client::wait() {
   exs_svc_event_t event{};
-  const int count = exs_svc_wait(node_.get(), &event, 1, limit_ns_ + limit_ns_ / 2);
-  if (count < 0) fail("cannot wait");
-  return count == 0 ? std::nullopt : std::optional(event);
+  const auto wait_for = [&](std::int64_t time_ns) {
+    const int count = exs_svc_wait(node_.get(), &event, 1, time_ns);
+    if (count < 0) fail("cannot wait");
+    return count > 0;
+  };
+  if (wait_for(wait_ns_)) return event;
+  if (locate("", id_, kHolderNs).error != ENOENT || !wait_for(kLateEventNs)) return {};
+  return event;
+}
+
+std::int64_t Client::longest_wait_ns() const {
+  return wait_ns_ + kHolderNs + kLateEventNs;
 }
 
 }  // namespace services

@@ -57,13 +57,17 @@ class Client {
   Client(const Settings& settings, const exs_svc_id_t& id);
 
   [[nodiscard]] exs_svc_peer_t* peer() const { return peer_; }
-  // Returns the next event. Nothing: it did not come in one and a half times --timeout.
+  // Returns the next event. Nothing: it did not come in one and a half times --timeout. A service that is not on this host has some time
+  // more: that nobody is the service comes as an event, which a busy machine may delay.
   std::optional<exs_svc_event_t> wait();
+  // wait() takes no longer.
+  [[nodiscard]] std::int64_t longest_wait_ns() const;
 
  private:
   std::unique_ptr<exs_svc_node_t, decltype(&exs_svc_node_close)> node_;
+  const exs_svc_id_t id_;
   exs_svc_peer_t* peer_;  // the node closes it
-  std::int64_t limit_ns_;
+  const std::int64_t wait_ns_;
 };
 
 // The commands. Each returns the exit status.
