@@ -45,9 +45,9 @@ add_library(exs_reasons OBJECT ${EXS_REASON_SOURCES})
 target_link_libraries(exs_reasons PUBLIC exs_flags ${EXS_RDMA_TARGET})
 target_compile_options(exs_reasons PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
 
-# It renames what exs.h has inline, so nothing may have brought that in before.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/api/bracket_functions.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON
-  SKIP_UNITY_BUILD_INCLUSION ON)
+# They rename what exs.h has inline, so nothing may have brought that in before.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/api/bracket_functions.cc ${PROJECT_SOURCE_DIR}/src/api/event_functions.cc
+  PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 
 exs_add_room(exs_base src/base)
 exs_add_room(exs_wire src/wire)

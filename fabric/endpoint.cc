@@ -19,7 +19,7 @@ class Pieces {
  public:
   explicit Pieces(const Transfer& transfer) noexcept : count_(static_cast<int>(transfer.count)) {
     for (std::size_t i = 0; i < transfer.count; ++i) {
-      pieces_[i] = {transfer.pieces[i].iov_base, transfer.pieces[i].iov_len, 0, 0};
+      pieces_[i] = {transfer.pieces[i].iov_base, transfer.pieces[i].iov_len, EXS_MHANDLE_UNREGISTERED, 0};
       bytes_ += transfer.pieces[i].iov_len;
     }
   }
@@ -350,7 +350,7 @@ bool Endpoint::receive_next(Record& record, const exm_completion_t& end) noexcep
   record.at += end.length;
   record.room -= end.length;
   if (record.room < record.min_room) return false;
-  const exs_iovec_t rest{record.at, record.room, 0, 0};
+  const exs_iovec_t rest{record.at, record.room, EXS_MHANDLE_UNREGISTERED, 0};
   return exm_trecv(ep_, &rest, 1, record.peer, kUntagged, 0, &record, &record.request) == 0;
 }
 

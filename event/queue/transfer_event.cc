@@ -23,7 +23,7 @@ void tell_operation(exs_event_t& event, int socket, const proto::Operation& oper
   transfer.exs_evt_bufsize = operation.memory.length_bytes;
   transfer.exs_evt_length = 0;
   transfer.exs_evt_offset = operation.offset;
-  transfer.exs_evt_mhandle = operation.tag.memory_handle;
+  transfer.exs_evt_mhandle = static_cast<exs_mhandle_t>(operation.tag.memory_handle);
   transfer.exs_evt_count = 0;
 }
 

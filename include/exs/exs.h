@@ -21,10 +21,14 @@
  *  8. Handles carry a generation: a stale one fails with EINVAL (queues: EBADF), and never names another
  *     object.
  *
- * Each function has a manual page with its errors; exs(7) is the overview.
+ * Handles are in exs/handles.h, events and what reads them in exs/event.h; both come with this header. Each function
+ * has a manual page with its errors; exs(7) is the overview.
  */
 #ifndef EXS_H
 #define EXS_H
+
+#include <exs/event.h>
+#include <exs/handles.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,12 +37,6 @@
 
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-#if defined(__GNUC__)
-#define EXS_API __attribute__((visibility("default")))
-#else
-#define EXS_API
 #endif
 
 /* ---------------------------------------------------------------- version, start and end */
@@ -68,17 +66,6 @@ typedef void (*exs_logger_t)(int level, const char* line, void* context);
  * After the return an earlier logger does not run any more. EINVAL level; ENOMEM. exs extension. */
 EXS_API int exs_setlog(exs_logger_t logger, void* context, int level);
 
-typedef int exs_mhandle_t;   /* registered memory */
-typedef int exs_qhandle_t;   /* event queue */
-typedef int exs_phandle_t;   /* receive pool */
-typedef void* exs_ahandle_t; /* a value of the caller, returned unchanged in the event */
-
-#define EXS_MHANDLE_INVALID (-1)
-#define EXS_MHANDLE_UNREGISTERED \
-  0 /* unregistered memory: copied for an immediate send, else registered until the operation completes */
-#define EXS_QHANDLE_INVALID (-1)
-#define EXS_PHANDLE_INVALID (-1)
-
 /* ---------------------------------------------------------------- registered memory */
 
 #define EXS_MRF_SHARED 0x0001       /* ES-API: for children after fork; accepted, no effect */
@@ -100,139 +87,6 @@ EXS_API void* exs_alloc(size_t length, exs_mhandle_t* region);
 /* exs_free - deregister and free; NULL: no effect. EINVAL not from exs_alloc; EBUSY an operation uses it. exs
  * extension. */
 EXS_API int exs_free(void* address);
-
-/* ---------------------------------------------------------------- events */
-
-enum {
-  EXS_EVT_NONE = 0,
-  EXS_EVT_POLL = 1,
-  EXS_EVT_CONNECT = 2,
-  EXS_EVT_ACCEPT = 3,
-  EXS_EVT_SEND = 4,
-  EXS_EVT_RECV = 5,
-  EXS_EVT_SENDMSG = 6,
-  EXS_EVT_RECVMSG = 7,
-  EXS_EVT_SENDFILE = 8,
-  EXS_EVT_SENDTIMEOUT = 9,
-  EXS_EVT_RECVTIMEOUT = 10,
-  EXS_EVT_SHUTDOWN = 11,
-  EXS_EVT_CLOSE = 12,
-  EXS_EVT_PEER_READ = 64,  /* the peer has read the persistent send; exs extensions from here on */
-  EXS_EVT_PEER_WRITE = 65, /* the peer has written the persistent receive */
-  EXS_EVT_USER = 66,       /* posted by exs_qpost() */
-  EXS_EVT_MAP = 67         /* the peer's persistent receive is mapped: exs_window_map() */
-};
-
-/* exs_evt_flags */
-#define EXS_EVF_TRUNC 0x0001     /* the message was longer than the receive buffer; the rest is discarded */
-#define EXS_EVF_EOF 0x0002       /* orderly end of the peer's sending direction */
-#define EXS_EVF_EOR 0x0004       /* end of a message */
-#define EXS_EVF_COPIED 0x0010    /* at least one copy was made at this end */
-#define EXS_EVF_IMMEDIATE 0x0020 /* the data travelled inside the advertisement */
-#define EXS_EVF_MORE 0x0080      /* further events of this operation follow */
-
-typedef struct exs_acceptaddr { /* must stay valid until the event */
-  struct sockaddr* addr;        /* may be NULL */
-  socklen_t addrlen;            /* in: bytes of room; out: bytes of the address */
-} exs_acceptaddr_t;
-
-/* A piece of memory of exs_sendmsg and exs_recvmsg. */
-typedef struct exs_iovec {
-  void* iov_base;
-  size_t iov_len;
-  exs_mhandle_t iov_mhandle; /* may be EXS_MHANDLE_UNREGISTERED */
-  uint32_t iov_reserved;     /* 0 */
-} exs_iovec_t;
-
-typedef struct exs_msghdr { /* must stay valid and unchanged until the event */
-  exs_iovec_t* msg_iov;
-  int msg_iovlen;        /* 0..EXS_IOV_MAX */
-  int msg_flags;         /* 0 */
-  void* msg_control;     /* NULL */
-  size_t msg_controllen; /* 0 */
-} exs_msghdr_t;
-#define EXS_IOV_MAX 1024
-
-typedef struct exs_fdvec { /* a range of an open file */
-  int fdv_fd;
-  uint32_t fdv_reserved; /* 0 */
-  uint64_t fdv_off;
-  uint64_t fdv_len; /* 0: to the end of the file */
-} exs_fdvec_t;
-
-enum { EXS_IOVEC = 1, EXS_FDVEC = 2 }; /* kind of an element of exs_sendfile */
-typedef struct exs_xferelem {
-  int type;     /* EXS_IOVEC or EXS_FDVEC */
-  int reserved; /* 0 */
-  union {
-    exs_iovec_t iov;
-    exs_fdvec_t fdv;
-  } u;
-} exs_xferelem_t;
-typedef struct exs_xferfile { /* must stay valid and unchanged until the event */
-  exs_xferelem_t* xf_vec;
-  int xf_cnt; /* 0..EXS_IOV_MAX */
-  int xf_reserved;
-} exs_xferfile_t;
-
-typedef struct exs_evt_xfer { /* SEND, RECV, PEER_READ, PEER_WRITE, SENDTIMEOUT, RECVTIMEOUT */
-  void* exs_evt_buf;          /* as posted */
-  size_t exs_evt_bufsize;     /* length requested */
-  size_t exs_evt_length;      /* bytes moved; PEER_*: since the last such event */
-  uint64_t exs_evt_offset;    /* in the peer's persistent memory; PEER_*: of the last transfer, in ours;
-                               * EXS_EVF_TRUNC: length of the whole message */
-  exs_mhandle_t exs_evt_mhandle;
-  uint32_t exs_evt_count; /* PEER_*: transfers since the last such event; *TIMEOUT: late operations */
-} exs_evt_xfer_t;
-
-typedef struct exs_evt_xfermsg { /* SENDMSG, RECVMSG */
-  exs_msghdr_t* exs_evt_msghdr;  /* as posted */
-  size_t exs_evt_length;
-  uint64_t exs_evt_offset; /* EXS_EVF_TRUNC: length of the whole message */
-} exs_evt_xfermsg_t;
-
-typedef struct exs_evt_xferfile {   /* SENDFILE */
-  exs_xferfile_t* exs_evt_xferfile; /* as posted */
-  uint64_t exs_evt_length;
-} exs_evt_xferfile_t;
-
-typedef struct exs_evt_poll { /* POLL */
-  uint32_t exs_evt_revents;   /* EXS_POLL* */
-  uint32_t exs_evt_rsvd;
-  uint64_t exs_evt_next_length; /* EXS_POLLIN: as EXS_SO_NEXT_LENGTH */
-} exs_evt_poll_t;
-
-typedef struct exs_evt_map { /* MAP */
-  void* exs_evt_address;     /* of the first byte of the peer's memory, in this process */
-  size_t exs_evt_length;
-} exs_evt_map_t;
-
-typedef struct exs_evt_accept {   /* ACCEPT */
-  exs_acceptaddr_t* exs_evt_addr; /* as passed, filled in */
-  int exs_evt_newsocket;          /* -1 on error */
-  int exs_evt_rsvd;
-} exs_evt_accept_t;
-
-typedef struct exs_event { /* 64 bytes on LP64 */
-  int32_t exs_evt_type;    /* EXS_EVT_* */
-  int32_t exs_evt_errno;   /* 0 or an errno value */
-  int32_t exs_evt_socket;  /* -1 for EXS_EVT_USER */
-  uint32_t exs_evt_flags;  /* EXS_EVF_* */
-  exs_ahandle_t exs_evt_ahandle;
-  union {
-    exs_evt_xfer_t exs_evt_xfer;
-    exs_evt_xfermsg_t exs_evt_xfermsg;
-    exs_evt_xferfile_t exs_evt_xferfile;
-    exs_evt_accept_t exs_evt_accept;
-    exs_evt_poll_t exs_evt_poll;
-    exs_evt_map_t exs_evt_map;
-    uint64_t exs_evt_user[5];
-  } exs_evt_union;
-} exs_event_t;
-
-/* exs_evtname - the name of an event type, for instance "EXS_EVT_SEND"; "unknown" for any other value; never
- * NULL. exs extension. */
-EXS_API const char* exs_evtname(int type);
 
 /* ---------------------------------------------------------------- event queues */
 

@@ -102,8 +102,8 @@ class Pair {
 
   exs_qhandle_t make_queue() {
     const int busy = EXS_WAIT_BUSY_POLL;
-    const exs_qhandle_t handle =
-        exs::Library::current()->queues.insert(std::make_shared<exs::EventQueue>(kDepth, shard_));
+    const auto handle = static_cast<exs_qhandle_t>(
+        exs::Library::current()->queues.insert(std::make_shared<exs::EventQueue>(kDepth, shard_)));
     require(exs_qmodify(handle, EXS_QATTR_WAIT, &busy, sizeof busy) == 0, "exs_qmodify");
     return handle;
   }

@@ -35,7 +35,8 @@ Link* claim(int number, Fault& fault) noexcept {
   link->segment = nullptr;
   link->bells_awaited = 0;
   link->pump = {};
-  link->pump.socket = link->pump.region = -1;
+  link->pump.socket = -1;
+  link->pump.region = EXS_MHANDLE_INVALID;
   const long descriptor = raw::sys(SYS_fcntl, number, F_DUPFD_CLOEXEC, 0);
   if (descriptor >= 0) {
     link->descriptor = hide(static_cast<int>(descriptor));

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "exs/exs.h"
 #include "sockets/between/format.h"
 #include "sockets/preload/segment.h"
 
@@ -78,7 +79,7 @@ struct Link {
   // --- the pump's own ---
   struct Pump {
     int socket;
-    int region;
+    exs_mhandle_t region;
     std::uint32_t sends;  // sends in progress
     bool receives;        // a receive is in progress
     bool closes;

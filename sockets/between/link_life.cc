@@ -39,7 +39,7 @@ void close_stream(Link& link) noexcept {
 // The link is unused, and no event of it is pending.
 void free_link(Link& link) noexcept {
   if (link.pump.region >= 0) library().exs_mderegister(link.pump.region, 0);
-  link.pump.region = -1;
+  link.pump.region = EXS_MHANDLE_INVALID;
   if (link.segment != nullptr) unmap_segment(link.segment, link.capacity);
   link.segment = nullptr;
   link.released.store(false);

@@ -69,7 +69,7 @@ bool is_news(const Link& link, const Frame& frame) noexcept {
          frame.consumed - told.consumed >= link.capacity / kParts;
 }
 
-bool post(Link& link, const void* bytes, std::size_t count, int region) noexcept {
+bool post(Link& link, const void* bytes, std::size_t count, exs_mhandle_t region) noexcept {
   Link::Pump& pump = link.pump;
   if (library().exs_send(pump.socket, bytes, count, 0, queue(), handle_of(link, Op::kSend), region) != 0) {
     break_off(link, false);

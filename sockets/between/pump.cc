@@ -24,7 +24,7 @@ constexpr std::size_t kLinks = 512;
 alignas(64) constinit Link links[kLinks] = {};
 std::atomic<std::size_t> links_taken{0};
 const Library* loaded = nullptr;
-std::atomic<int> queue_handle{-1};
+std::atomic<exs_qhandle_t> queue_handle{EXS_QHANDLE_INVALID};
 std::atomic<std::uint32_t> stops{0};
 std::atomic<bool> has_stopped{false};
 int ticking = 0;  // links to look at again soon
@@ -83,7 +83,7 @@ bool prepare(Fault& fault) noexcept {
   fault = Fault::kMemory;
   if (loaded->exs_init(EXS_VERSION1) != 0) return false;
   loaded->exs_setlog([](int, const char*, void*) {}, nullptr, EXS_LOG_OFF);
-  const int made = loaded->exs_qcreate(kQueueDepth);
+  const exs_qhandle_t made = loaded->exs_qcreate(kQueueDepth);
   if (made < 0) return false;
   const int wait = has_one_processor() ? EXS_WAIT_NOTIFY : EXS_WAIT_ADAPTIVE;
   loaded->exs_qmodify(made, EXS_QATTR_WAIT, &wait, sizeof wait);
@@ -139,7 +139,7 @@ std::span<Link> taken_links() noexcept {
 const Library& library() noexcept {
   return *loaded;
 }
-int queue() noexcept {
+exs_qhandle_t queue() noexcept {
   return queue_handle.load(std::memory_order_relaxed);
 }
 std::uint64_t now_ns() noexcept {
@@ -198,7 +198,7 @@ void post_wake(Link& link) noexcept {
 
 void forget_pump() noexcept {
   life.store(Life::kNone);
-  queue_handle.store(-1);
+  queue_handle.store(EXS_QHANDLE_INVALID);
   stops.store(0);
   has_stopped.store(false);
   ticking = 0;

@@ -34,7 +34,7 @@ bool start_thread(void* (*body)(void*)) noexcept;
 
 // --- for the pump's parts, in its thread ---
 const Library& library() noexcept;
-int queue() noexcept;
+exs_qhandle_t queue() noexcept;
 std::uint64_t now_ns() noexcept;
 
 // The kind of a link's event, in the lowest bits of its handle.

@@ -41,8 +41,8 @@ Result<Access> access_of(int flags) {
 }
 
 // `shared_fd`: the memfd that exs_alloc mapped; -1: the application's own memory.
-Result<int> add_region(Library& library, std::span<std::byte> range, Access access, bool writable,
-                       int shared_fd) {
+Result<exs_mhandle_t> add_region(Library& library, std::span<std::byte> range, Access access, bool writable,
+                                 int shared_fd) {
   const auto key = providers().register_memory(range, access, shared_fd);
   if (!key) return failure(key.error());
   Undo undo([&] { providers().deregister_memory(*key); });
@@ -50,7 +50,7 @@ Result<int> add_region(Library& library, std::span<std::byte> range, Access acce
       library.regions.insert(std::make_shared<Region>(range, access, *key, shared_fd >= 0, writable));
   if (handle != 0) {
     undo.cancel();
-    return handle;
+    return static_cast<exs_mhandle_t>(handle);
   }
   return failure(refuse(ENOMEM, "{} regions are the most: register larger ones, or deregister some",
                         HandleTable<Region>::kMost));
@@ -80,6 +80,7 @@ struct SharedMemory {
 const char* cure_of(int error) noexcept {
   switch (error) {
     case ENOMEM: return "ask for less, or raise the limit of memory (ulimit -v, memory.max of the cgroup)";
+    case EAGAIN: return "raise the limit of locked memory (ulimit -l): the program locks all its memory";
     case EMFILE:
     case ENFILE: return "raise the limit of descriptors (ulimit -n), or free memory of exs_alloc";
     default:
@@ -165,7 +166,7 @@ void free_all(Library& library) {
 using namespace exs;
 
 exs_mhandle_t exs_mregister(void* address, size_t length, int flags) {
-  return api_call<exs_mhandle_t>(EXS_MHANDLE_INVALID, [&](Library& library) -> Result<int> {
+  return api_call(EXS_MHANDLE_INVALID, [&](Library& library) -> Result<exs_mhandle_t> {
     const auto access = access_of(flags);
     if (!access) return failure(access.error());
     if (length == 0) return failure(refuse(EINVAL, "the length is 0: a region has at least one byte"));

@@ -16,12 +16,12 @@ Status check_buffers(const Region& region, exs_mhandle_t region_handle, const vo
   if (!fits)
     return refuse(EFAULT,
                   "the {} buffers of {} bytes at {:#x} are not inside the region {:#x}: register all of them",
-                  count, buffer_bytes, reinterpret_cast<std::uintptr_t>(buffers), region_handle);
+                  count, buffer_bytes, reinterpret_cast<std::uintptr_t>(buffers), int{region_handle});
   return region.writable() ? Status() : not_writable(buffers, buffer_bytes * count);
 }
 
-Result<int> create_pool(Library& library, std::byte* buffers, std::size_t buffer_bytes, std::uint32_t count,
-                        exs_mhandle_t region_handle) {
+Result<exs_phandle_t> create_pool(Library& library, std::byte* buffers, std::size_t buffer_bytes,
+                                  std::uint32_t count, exs_mhandle_t region_handle) {
   const auto region = library.regions.find(region_handle);
   if (!region) return failure(no_such_region(region_handle));
   const Status status = check_buffers(*region, region_handle, buffers, buffer_bytes, count);
@@ -35,7 +35,7 @@ Result<int> create_pool(Library& library, std::byte* buffers, std::size_t buffer
     return failure(ENOMEM);
   }
   const int handle = library.pools.insert(std::move(pool));
-  if (handle != 0) return handle;
+  if (handle != 0) return static_cast<exs_phandle_t>(handle);
   return failure(refuse(ENOMEM, "{} pools are the most: delete some", HandleTable<ReceivePool>::kMost));
 }
 
@@ -101,7 +101,7 @@ Status receive_pooled(Library& library, const TransferRequest& request, exs_phan
 using namespace exs;
 
 exs_phandle_t exs_pool_create(void* buffers, size_t buffer_bytes, uint32_t count, exs_mhandle_t region) {
-  return api_call<exs_phandle_t>(EXS_PHANDLE_INVALID, [&](Library& library) {
+  return api_call(EXS_PHANDLE_INVALID, [&](Library& library) {
     return create_pool(library, static_cast<std::byte*>(buffers), buffer_bytes, count, region);
   });
 }

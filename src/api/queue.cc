@@ -131,7 +131,7 @@ Status get_attribute(EventQueue& queue, int attribute, void* value, std::size_t*
 using namespace exs;
 
 exs_qhandle_t exs_qcreate(int depth) {
-  return api_call<exs_qhandle_t>(EXS_QHANDLE_INVALID, [&](Library& library) -> Result<int> {
+  return api_call(EXS_QHANDLE_INVALID, [&](Library& library) -> Result<exs_qhandle_t> {
     if (depth < 1 || depth > EXS_QDEPTH_MAX) return failure(out_of_range(depth, 1, EXS_QDEPTH_MAX));
     auto home = library.next_shard();
     if (!home) return failure(without_descriptors(home.error()));
@@ -139,7 +139,7 @@ exs_qhandle_t exs_qcreate(int depth) {
     if (queue->follower_fd() < 0) return failure(ENOMEM);
     const int handle = library.queues.insert(std::move(queue));
     if (handle == 0) return failure(ENOMEM);
-    return handle;
+    return static_cast<exs_qhandle_t>(handle);
   });
 }
 

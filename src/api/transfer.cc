@@ -69,7 +69,7 @@ Status not_inside(const Piece& piece, const Region& region) {
                 "the {} bytes at {:#x} are not inside the region {:#x}, which covers [{:#x}, {:#x}): give "
                 "memory of that "
                 "region, or the region of that memory",
-                piece.length_bytes, number_of(piece.address), piece.region, number_of(begin),
+                piece.length_bytes, number_of(piece.address), int{piece.region}, number_of(begin),
                 number_of(begin + region.range().size()));
 }
 
@@ -312,11 +312,11 @@ Status check_piece(const Piece& piece, const Region& region, const Session& sess
     if (operation.persistent && !has_right(region.access(), Access::kRemoteWrite)) {
       return refuse(
           EACCES, "a peer may not write into region {:#x}: register it with EXS_MRF_REMOTE_WRITE or flags 0",
-          piece.region);
+          int{piece.region});
     }
     if (operation.mappable && !region.allocated())
       return refuse(EINVAL, "region {:#x} is not from exs_alloc, and EXS_MAPPABLE takes nothing else",
-                    piece.region);
+                    int{piece.region});
     return region.writable() || piece.length_bytes == 0 ? Status()
                                                         : not_writable(piece.address, piece.length_bytes);
   }
@@ -327,7 +327,7 @@ Status check_piece(const Piece& piece, const Region& region, const Session& sess
       EACCES,
       "the peer would read {} bytes from region {:#x}, and may not: register it with EXS_MRF_REMOTE_READ or "
       "flags 0, or send no more than {} bytes at once (EXS_F_GET_SMALL_MAX)",
-      piece.length_bytes, piece.region, session.small_bytes());
+      piece.length_bytes, int{piece.region}, session.small_bytes());
 }
 
 Status post_piece(Library& library, const TransferRequest& request, const TransferTarget& target,

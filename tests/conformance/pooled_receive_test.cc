@@ -272,8 +272,9 @@ BOOST_AUTO_TEST_CASE(a_pool_needs_memory_that_receives_may_write) {
   BOOST_TEST(create(buffers.at(), SIZE_MAX / 2, 3, buffers.handle()) == "EFAULT");
   BOOST_TEST(create(buffers.at(), 0, kBuffers, buffers.handle()) == "EINVAL");
   BOOST_TEST(create(buffers.at(), kBufferBytes, 0, buffers.handle()) == "EINVAL");
-  BOOST_TEST(create(buffers.at(), kBufferBytes, kBuffers, queue.handle()) == "EINVAL");
-  BOOST_TEST(create(buffers.at(), kBufferBytes, kBuffers, pool) == "EINVAL");
+  BOOST_TEST(create(buffers.at(), kBufferBytes, kBuffers, static_cast<exs_mhandle_t>(queue.handle())) ==
+             "EINVAL");
+  BOOST_TEST(create(buffers.at(), kBufferBytes, kBuffers, static_cast<exs_mhandle_t>(pool)) == "EINVAL");
   static const std::byte constant[64] = {};
   auto* const unwritable = const_cast<std::byte*>(constant);  // the call is to refuse it
   const exs_mhandle_t region = exs_mregister(unwritable, sizeof constant, 0);
@@ -282,7 +283,7 @@ BOOST_AUTO_TEST_CASE(a_pool_needs_memory_that_receives_may_write) {
   const exs_phandle_t second = this->create(1);
   BOOST_TEST(exs_pool_delete(second) == 0);
   BOOST_TEST(outcome(exs_pool_delete(second)) == "EINVAL");
-  BOOST_TEST(outcome(exs_pool_delete(buffers.handle())) == "EINVAL");
+  BOOST_TEST(outcome(exs_pool_delete(static_cast<exs_phandle_t>(buffers.handle()))) == "EINVAL");
 }
 
 // shows: exs_recv_pooled EAGAIN EBADF EINVAL
@@ -298,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_refused_receive_takes_nothing) {
   BOOST_TEST(post(pair.right, pool, 0, EXS_QHANDLE_INVALID) == "EBADF");
   BOOST_TEST(post(pair.right, pool, 1, queue.handle()) == "EINVAL");
   BOOST_TEST(post(pair.right, EXS_PHANDLE_INVALID, 0, queue.handle()) == "EINVAL");
-  BOOST_TEST(post(pair.right, buffers.handle(), 0, queue.handle()) == "EINVAL");
+  BOOST_TEST(post(pair.right, static_cast<exs_phandle_t>(buffers.handle()), 0, queue.handle()) == "EINVAL");
   BOOST_TEST(exs_pool_delete(pool) == 0);  // no use of it is left
   pool = create();
   receive(pair.right);

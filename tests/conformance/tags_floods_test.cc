@@ -53,7 +53,7 @@ struct Flooded {
   }
 
   void send(std::uint64_t match) {
-    const exs_iovec_t piece{sent.data(), sent.size(), 0, 0};
+    const exs_iovec_t piece{sent.data(), sent.size(), EXS_MHANDLE_UNREGISTERED, 0};
     exm_request_t request = 0;
     BOOST_REQUIRE_EQUAL(exm_tsend(a, &piece, 1, b_at_a, match, ~match, EXM_DATA, nullptr, &request), 0);
     if (request == 0) ++ends;
@@ -79,7 +79,7 @@ struct Flooded {
   }
   void post(std::vector<std::uint8_t>& into, std::uint64_t match, std::uint64_t ignore = 0) const {
     into.assign(sent.size(), 0);
-    const exs_iovec_t piece{into.data(), into.size(), 0, 0};
+    const exs_iovec_t piece{into.data(), into.size(), EXS_MHANDLE_UNREGISTERED, 0};
     exm_request_t request = 0;
     BOOST_REQUIRE_EQUAL(exm_trecv(b, &piece, 1, EXM_ANY_SOURCE, match, ignore, nullptr, &request), 0);
   }
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_probe_finds_what_lies_behind_a_flood) {
   BOOST_TEST(found.match == kMessages - 1);
   BOOST_TEST(found.length == sent.size());
   std::vector<std::uint8_t> got(sent.size());
-  const exs_iovec_t piece{got.data(), got.size(), 0, 0};
+  const exs_iovec_t piece{got.data(), got.size(), EXS_MHANDLE_UNREGISTERED, 0};
   exm_request_t request = 0;
   BOOST_REQUIRE_EQUAL(exm_tmrecv(b, &piece, 1, &message, nullptr, &request), 0);
   await(got);

@@ -73,14 +73,14 @@ struct TwoPeers {
   exm_request_t send(exm_ep_t ep, const Bytes& bytes, int to, std::uint64_t match, int flags = 0,
                      std::uint64_t data = 0, void* user = nullptr) {
     const Bytes& from = (flags & EXM_BUFFERED) != 0 ? bytes : kept.emplace_back(bytes);
-    const exs_iovec_t piece{const_cast<std::uint8_t*>(from.data()), from.size(), 0, 0};
+    const exs_iovec_t piece{const_cast<std::uint8_t*>(from.data()), from.size(), EXS_MHANDLE_UNREGISTERED, 0};
     exm_request_t request = 0;
     BOOST_REQUIRE_EQUAL(exm_tsend(ep, &piece, 1, to, match, data, flags, user, &request), 0);
     return request;
   }
   static exm_request_t receive(exm_ep_t ep, Bytes& into, int from, std::uint64_t match, std::uint64_t ignore,
                                void* user = nullptr) {
-    const exs_iovec_t piece{into.data(), into.size(), 0, 0};
+    const exs_iovec_t piece{into.data(), into.size(), EXS_MHANDLE_UNREGISTERED, 0};
     exm_request_t request = 0;
     BOOST_REQUIRE_EQUAL(exm_trecv(ep, &piece, 1, from, match, ignore, user, &request), 0);
     return request;
@@ -152,7 +152,8 @@ BOOST_AUTO_TEST_CASE(both_may_send_first_at_once) {
   const Bytes from_a = pattern(16, 1), from_b = pattern(16, 2);
   int outcome = -1;
   std::thread other([&] {
-    const exs_iovec_t piece{const_cast<std::uint8_t*>(from_b.data()), from_b.size(), 0, 0};
+    const exs_iovec_t piece{const_cast<std::uint8_t*>(from_b.data()), from_b.size(), EXS_MHANDLE_UNREGISTERED,
+                            0};
     exm_request_t request = 0;
     outcome = exm_tsend(b, &piece, 1, a_at_b, 1, 0, 0, nullptr, &request);
   });
@@ -220,7 +221,7 @@ BOOST_AUTO_TEST_CASE(synchronous_sends_end_when_they_are_matched) {
   BOOST_TEST(exm_tpoll(a, &end, 1, 0) == 0);
   BOOST_REQUIRE_EQUAL(exm_tprobe(b, EXM_ANY_SOURCE, 1, 0, &message, nullptr), 1);
   Bytes got(8);
-  const exs_iovec_t piece{got.data(), got.size(), 0, 0};
+  const exs_iovec_t piece{got.data(), got.size(), EXS_MHANDLE_UNREGISTERED, 0};
   exm_request_t request = 0;
   BOOST_REQUIRE_EQUAL(exm_tmrecv(b, &piece, 1, &message, &got, &request), 0);
   BOOST_TEST(message == 0U);
@@ -345,7 +346,7 @@ BOOST_AUTO_TEST_CASE(requests_of_this_level_are_for_cancel_alone) {
 BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused) {
   const auto refused = [](int outcome) { return outcome == -1 ? errno : 0; };
   Bytes memory(8);
-  const exs_iovec_t piece{memory.data(), memory.size(), 0, 0};
+  const exs_iovec_t piece{memory.data(), memory.size(), EXS_MHANDLE_UNREGISTERED, 0};
   exm_request_t request = 0;
   exm_message_t message = 12345;
   exm_completion_t end{};

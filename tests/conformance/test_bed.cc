@@ -60,7 +60,7 @@ void TestBed::receiving() {
 
 void* TestBed::receiving_allocated() {
   if (allocated_ == nullptr) {
-    exs_mhandle_t region = 0;
+    exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED;
     allocated_ = exs_alloc(4096, &region);
     exs_recv(connected(), allocated_, 64, 0, q(), nullptr, region);
   }

@@ -28,7 +28,7 @@ struct Fixture : ShardFixture {
 
   void limit(std::uint32_t flags = 0) {
     TimeLimitWish wish;
-    wish.timeout = {.ns = kLimitNs, .flags = flags, .queue = 0, .handle = this};
+    wish.timeout = {.ns = kLimitNs, .flags = flags, .queue = {}, .handle = this};
     wish.queue = queue;
     auto made = TimeLimit::create(wish, proto::Direction::kReceive, number);
     BOOST_REQUIRE(made != nullptr);

@@ -76,6 +76,14 @@ exs_ahandle_t handle_of(jlong handle) noexcept {
   return pointer<void>(handle);
 }
 
+// Java knows queues and regions by their numbers.
+exs_qhandle_t queue_of(jint number) noexcept {
+  return static_cast<exs_qhandle_t>(number);
+}
+exs_mhandle_t region_of(jint number) noexcept {
+  return static_cast<exs_mhandle_t>(number);
+}
+
 // The memory of an exs_sendmsg until its event: the message, and its vector behind it.
 exs_msghdr_t* copy_of(const exs_iovec_t* pieces, int count) noexcept {
   const std::size_t vector_bytes = static_cast<std::size_t>(count) * sizeof *pieces;
@@ -173,11 +181,11 @@ jint Java_exs_Native_peerAddress(JNIEnv*, jclass, jint socket, jlong address) {
 
 jint Java_exs_Native_connect(JNIEnv*, jclass, jint socket, jlong address, jint queue, jlong handle) {
   SocketAddress to = to_socket_address(*pointer<Address>(address));
-  return result(exs_connect(socket, to.get(), to.length, 0, queue, handle_of(handle)));
+  return result(exs_connect(socket, to.get(), to.length, 0, queue_of(queue), handle_of(handle)));
 }
 
 jint Java_exs_Native_accept(JNIEnv*, jclass, jint socket, jint queue, jlong handle) {
-  return result(exs_accept(socket, nullptr, 0, queue, handle_of(handle)));
+  return result(exs_accept(socket, nullptr, 0, queue_of(queue), handle_of(handle)));
 }
 
 jint Java_exs_Native_post(JNIEnv* env, jclass, jboolean is_send, jint socket, jobject buffer, jlong at,
@@ -187,18 +195,21 @@ jint Java_exs_Native_post(JNIEnv* env, jclass, jboolean is_send, jint socket, jo
   const auto place = static_cast<std::uint64_t>(offset);
   exs_ahandle_t const token = handle_of(handle);
   if (is_send == JNI_TRUE) {
-    return result(offset < 0 ? exs_send(socket, memory, bytes, flags, queue, token, region)
-                             : exs_send_offset(socket, memory, bytes, flags, queue, token, region, place));
+    return result(offset < 0
+                      ? exs_send(socket, memory, bytes, flags, queue_of(queue), token, region_of(region))
+                      : exs_send_offset(socket, memory, bytes, flags, queue_of(queue), token,
+                                        region_of(region), place));
   }
-  return result(offset < 0 ? exs_recv(socket, memory, bytes, flags, queue, token, region)
-                           : exs_recv_offset(socket, memory, bytes, flags, queue, token, region, place));
+  return result(offset < 0 ? exs_recv(socket, memory, bytes, flags, queue_of(queue), token, region_of(region))
+                           : exs_recv_offset(socket, memory, bytes, flags, queue_of(queue), token,
+                                             region_of(region), place));
 }
 
 jint Java_exs_Native_sendPieces(JNIEnv*, jclass, jint socket, jlong pieces, jint count, jint queue,
                                 jlong handle) {
   exs_msghdr_t* const message = copy_of(pointer<exs_iovec_t>(pieces), count);
   if (message == nullptr) return -ENOMEM;
-  const jint outcome = result(exs_sendmsg(socket, message, 0, queue, handle_of(handle)));
+  const jint outcome = result(exs_sendmsg(socket, message, 0, queue_of(queue), handle_of(handle)));
   if (outcome < 0) std::free(message);
   return outcome;
 }
@@ -216,7 +227,7 @@ jint Java_exs_Native_closeSocket(JNIEnv*, jclass, jint socket) {
 }
 
 jint Java_exs_Native_closeSocketLater(JNIEnv*, jclass, jint socket, jint queue, jlong handle) {
-  return result(exs_close_async(socket, 0, queue, handle_of(handle)));
+  return result(exs_close_async(socket, 0, queue_of(queue), handle_of(handle)));
 }
 
 // ---------------------------------------------------------------- queues
@@ -226,13 +237,13 @@ jint Java_exs_Native_createQueue(JNIEnv*, jclass, jint depth) {
 }
 
 jint Java_exs_Native_deleteQueue(JNIEnv*, jclass, jint queue) {
-  return result(exs_qdelete(queue));
+  return result(exs_qdelete(queue_of(queue)));
 }
 
 jint Java_exs_Native_dequeue(JNIEnv*, jclass, jint queue, jlong events, jint max, jlong slice_ns) {
   static_assert(sizeof(exs_event_t) == 64);
   auto* const first = pointer<exs_event_t>(events);
-  const int count = exs_qwait(queue, first, max, 1, slice_ns);
+  const int count = exs_qwait(queue_of(queue), first, max, 1, slice_ns);
   for (int i = 0; i < count; ++i) {
     if (first[i].exs_evt_type == EXS_EVT_SENDMSG) end_message(first[i]);
   }
@@ -240,15 +251,15 @@ jint Java_exs_Native_dequeue(JNIEnv*, jclass, jint queue, jlong events, jint max
 }
 
 jint Java_exs_Native_wake(JNIEnv*, jclass, jint queue) {
-  return result(exs_qpost(queue, nullptr, nullptr));
+  return result(exs_qpost(queue_of(queue), nullptr, nullptr));
 }
 
 // ---------------------------------------------------------------- snapshots
 
 jint Java_exs_Native_snapshotOfWindow(JNIEnv*, jclass, jint socket, jlong into, jlong length, jint region,
                                       jlong offset, jlong window_offset, jlong slice_ns) {
-  const ssize_t got = exs_recv_window(socket, pointer<void>(into), static_cast<std::size_t>(length), region,
-                                      static_cast<std::uint64_t>(offset),
+  const ssize_t got = exs_recv_window(socket, pointer<void>(into), static_cast<std::size_t>(length),
+                                      region_of(region), static_cast<std::uint64_t>(offset),
                                       static_cast<std::uint64_t>(window_offset), slice_ns);
   return got < 0 ? -errno : kDone;
 }
@@ -257,7 +268,7 @@ jint Java_exs_Native_snapshotOfSlots(JNIEnv*, jclass, jint socket, jlong into, j
                                      jlong offset, jlong slots_offset, jlong snapshot, jlong slice_ns) {
   static_assert(sizeof(exs_snapshot_t) == 32);
   const ssize_t got =
-      exs_recv_snapshot(socket, pointer<void>(into), static_cast<std::size_t>(length), region,
+      exs_recv_snapshot(socket, pointer<void>(into), static_cast<std::size_t>(length), region_of(region),
                         static_cast<std::uint64_t>(offset), static_cast<std::uint64_t>(slots_offset),
                         pointer<exs_snapshot_t>(snapshot), slice_ns);
   return got < 0 ? -errno : kDone;

@@ -280,7 +280,7 @@ void Java_exs_service_Native_close(JNIEnv*, jclass, jlong service) {
 jint Java_exs_service_Native_addWindow(JNIEnv*, jclass, jlong service, jlong address, jlong bytes,
                                        jint region) {
   return result(exs_svc_window(pointer<exs_svc_t>(service), pointer<void>(address),
-                               static_cast<std::size_t>(bytes), region));
+                               static_cast<std::size_t>(bytes), static_cast<exs_mhandle_t>(region)));
 }
 
 jlong Java_exs_service_Native_openPeer(JNIEnv* env, jclass, jlong node, jlong from, jbyteArray to,
