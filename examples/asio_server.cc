@@ -87,15 +87,14 @@ ex::Task<> accept_clients(ex::Loop& loop, const ex::Socket& listening, Counts& c
   for (;;) {
     ex::Accepted accepted = co_await ex::accept(loop, listening);
     if (accepted.error == std::errc::operation_canceled) break;
-    if (!accepted.error) loop.spawn(serve(std::move(accepted.socket), counts));
+    if (accepted) loop.spawn(serve(std::move(accepted.socket), counts));
   }
 }
 
 // Timers of both: exs sleeps for the period, asio answers the clients of the TCP port.
 ex::Task<> tick(ex::Loop& loop, Counts& counts) {
   for (;;) {
-    const std::error_code error = co_await loop.sleep_for(kPeriod);
-    if (error) break;
+    if (!co_await loop.sleep_for(kPeriod)) break;
     ++counts.ticks;
   }
 }

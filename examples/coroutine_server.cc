@@ -86,7 +86,7 @@ ex::Task<> accept_clients(Worker& worker, const ex::Socket& listening) {
   for (;;) {
     ex::Accepted accepted = co_await ex::accept(worker.loop, listening);
     if (accepted.error == std::errc::operation_canceled) break;
-    if (accepted.error) continue;  // that client could not connect; the next one may
+    if (!accepted) continue;  // that client could not connect; the next one may
     if (worker.places.full()) {
       ++worker.failed;  // this one is rejected
     } else {
@@ -117,7 +117,7 @@ void run(std::uint16_t port) {
 
   int number = 0;
   sigwait(&stop, &number);
-  if (const auto error = listening.close()) throw std::system_error(error, "close");
+  listening.close().value();
   for (const Worker& worker : workers) worker.loop.stop();
   for (std::thread& thread : threads) thread.join();
   unsigned long served = 0;

@@ -68,7 +68,8 @@ static uint64_t produce(int listener) {
   uint64_t held[2] = {0, 1}, reads = 0; /* block in each buffer; reads of both buffers */
   for (int i = 0; i < CONNECTIONS; i++) {
     check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept");
-    sockets[i] = next_event().exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+    exs_event_t event = next_event();
+    sockets[i] = exs_event_new_socket(&event);
   }
   for (int i = 0; i < 2; i++) {
     fill(held[i]);
@@ -80,7 +81,7 @@ static uint64_t produce(int listener) {
     exs_event_t event = next_event();
     if (event.exs_evt_type != EXS_EVT_PEER_READ) continue; /* the send of a number */
     int buffer = event.exs_evt_socket == sockets[1];
-    reads += event.exs_evt_union.exs_evt_xfer.exs_evt_count;
+    reads += exs_event_count(&event);
     held[buffer] += 2;
     if (held[buffer] >= BLOCKS) continue;
     fill(held[buffer]);
@@ -103,8 +104,8 @@ static void connect_all(int port, int sockets[CONNECTIONS]) {
 
 static void receive(int socket, void* to, size_t length) {
   check(exs_recv(socket, to, length, 0, queue, NULL, region), "exs_recv");
-  if (next_event().exs_evt_union.exs_evt_xfer.exs_evt_length != length)
-    errno = EPIPE, check(-1, "the producer");
+  exs_event_t event = next_event();
+  if (exs_event_bytes(&event) != length) errno = EPIPE, check(-1, "the producer");
 }
 
 /* The notifications of the two connections have no common order, nor have the numbers. */

@@ -46,7 +46,7 @@ static void start_round(struct connection* c) {
 }
 
 static void check_reply(const struct connection* c, const exs_event_t* event) {
-  size_t length = event->exs_evt_union.exs_evt_xfer.exs_evt_length;
+  size_t length = exs_event_bytes(event);
   if (length == message_bytes && memcmp(c->in, c->out, message_bytes) == 0) return;
   fprintf(stderr, "connection %d: message %d came back wrong\n", c->socket, c->received);
   exit(1);

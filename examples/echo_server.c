@@ -72,25 +72,24 @@ static void handle_accept(const exs_event_t* event) {
     fprintf(stderr, "a client could not connect: %s\n", strerror(event->exs_evt_errno));
     return;
   }
-  int client = event->exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+  int client = exs_event_new_socket(event);
   if (exs_recv_pooled(client, pool, 0, queue, NULL) == -1) drop(client, &failed);
 }
 
 static void handle_message(const exs_event_t* event) {
-  const exs_evt_xfer_t* message = &event->exs_evt_union.exs_evt_xfer;
   if (!(event->exs_evt_flags & EXS_EVF_MORE)) { /* the end: of the client's sending, or of the connection */
     drop(event->exs_evt_socket, event->exs_evt_flags & EXS_EVF_EOF ? &served : &failed);
   } else if (event->exs_evt_flags & EXS_EVF_TRUNC) { /* longer than a buffer: the last event follows */
-    exs_pool_return(pool, message->exs_evt_buf);
+    exs_pool_return(pool, exs_event_buffer(event));
     exs_cancel(event->exs_evt_socket, NULL, EXS_CAF_FILDES);
   } else {
-    echo((struct reply){event->exs_evt_socket, message->exs_evt_buf, message->exs_evt_length});
+    echo((struct reply){event->exs_evt_socket, exs_event_buffer(event), exs_event_bytes(event)});
   }
 }
 
 static void handle_sent(const exs_event_t* event) {
   if (event->exs_evt_errno == 0) echoed++;
-  exs_pool_return(pool, event->exs_evt_union.exs_evt_xfer.exs_evt_buf);
+  exs_pool_return(pool, exs_event_buffer(event));
 }
 
 /* Turns SIGINT into an event, because a handler does not end a wait that begins just after it. */

@@ -31,7 +31,8 @@ exs_mhandle_t note_region;
   throw std::runtime_error(what);
 }
 
-int check(int result, const std::string& what) {
+template <typename T>
+T check(T result, const std::string& what) {
   if (result == -1) fail(what + ": " + std::strerror(errno));
   return result;
 }
@@ -44,7 +45,7 @@ std::size_t next(int type, const std::string& doing) {
   check(taken, doing);
   if (event.exs_evt_errno != 0) fail(doing + ": " + std::strerror(event.exs_evt_errno));
   if ((event.exs_evt_flags & EXS_EVF_EOF) != 0) fail(doing + ": the other end has ended");
-  const std::size_t length = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
+  const std::size_t length = exs_event_bytes(&event);
   if (event.exs_evt_type != type) fail("the receiver says: " + std::string(notes.answer, length));
   return length;
 }
@@ -162,7 +163,7 @@ int main(int argc, char** argv) try {
     check(exs_accept(socket, nullptr, 0, queue, nullptr), "exs_accept");
     dprintf(STDOUT_FILENO, "listening on port %d\n", ntohs(address.sin_port));
     next(EXS_EVT_ACCEPT, "waiting for the sender");
-    receive_file(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket, file);
+    receive_file(exs_event_new_socket(&event), file);
   } else {
     check(exs_connect(socket, generic, length, 0, queue, nullptr), "exs_connect");
     next(EXS_EVT_CONNECT, "cannot connect to the receiver");

@@ -94,7 +94,7 @@ static void handle(const exs_event_t* event, int listener, exs_mhandle_t region)
     __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED);
   } else if (event->exs_evt_type == EXS_EVT_ACCEPT) {
     check(exs_accept(listener, NULL, 0, queue, NULL), "exs_accept");
-    if (event->exs_evt_errno == 0) publish(event->exs_evt_union.exs_evt_accept.exs_evt_newsocket, region);
+    if (event->exs_evt_errno == 0) publish(exs_event_new_socket(event), region);
   } else if (event->exs_evt_type == EXS_EVT_RECV && event->exs_evt_errno != ECANCELED) {
     exs_close(event->exs_evt_socket); /* this completes the persistent send, with an event of no interest */
   }

@@ -52,8 +52,7 @@ class Store {
 
   // A key that was set again meanwhile has another due time, and another coroutine.
   ex::Task<> expire(std::string key, ex::Clock::time_point due) {
-    const std::error_code error = co_await loop_.sleep_until(due);
-    if (error) co_return;  // the loop ends
+    if (!co_await loop_.sleep_until(due)) co_return;  // the loop ends
     const auto found = entries_.find(key);
     if (found == entries_.end() || found->second.due != due) co_return;
     entries_.erase(found);
@@ -107,13 +106,12 @@ ex::Task<> accept_clients(ex::Loop& loop, Store& store, Server& server) {
   for (;;) {
     ex::Accepted accepted = co_await ex::accept(loop, server.listening);
     if (accepted.error == std::errc::operation_canceled) break;
-    if (!accepted.error) loop.spawn(serve(std::move(accepted.socket), store, server));
+    if (accepted) loop.spawn(serve(std::move(accepted.socket), store, server));
   }
 }
 
 ex::Task<> stop_at_signal(ex::Loop& loop, int signals) {
-  const std::error_code error = co_await loop.readable(signals);
-  if (!error) loop.stop();
+  if (co_await loop.readable(signals)) loop.stop();
 }
 
 void run(std::uint16_t port) {

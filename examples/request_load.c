@@ -58,7 +58,7 @@ static int handle(const exs_event_t* event) {
   }
   if (event->exs_evt_type == EXS_EVT_SEND) c->sent++;
   if (event->exs_evt_type == EXS_EVT_RECV) {
-    check_reply(c, event->exs_evt_union.exs_evt_xfer.exs_evt_length);
+    check_reply(c, exs_event_bytes(event));
     c->answered++;
   }
   if (c->sent != c->answered) return 0; /* the other event of this request follows */

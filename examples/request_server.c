@@ -57,20 +57,19 @@ static void reply(struct worker* w, int client, char* text, size_t length) {
 }
 
 static void handle_request(struct worker* w, const exs_event_t* event) {
-  const exs_evt_xfer_t* request = &event->exs_evt_union.exs_evt_xfer;
+  char* request = exs_event_buffer(event);
   if (!(event->exs_evt_flags & EXS_EVF_MORE)) { /* the client has closed, or the connection failed */
     drop(w, event->exs_evt_socket, event->exs_evt_flags & EXS_EVF_EOF ? &w->served : &w->failed);
   } else if (event->exs_evt_flags & EXS_EVF_TRUNC) { /* too long: the last event of the receive follows */
-    exs_pool_return(w->pool, request->exs_evt_buf);
+    exs_pool_return(w->pool, request);
     exs_cancel(event->exs_evt_socket, NULL, EXS_CAF_FILDES);
   } else {
-    reply(w, event->exs_evt_socket, request->exs_evt_buf,
-          answer(request->exs_evt_buf, request->exs_evt_length));
+    reply(w, event->exs_evt_socket, request, answer(request, exs_event_bytes(event)));
   }
 }
 
 static void handle_accept(struct worker* w, const exs_event_t* event) {
-  int client = event->exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+  int client = exs_event_new_socket(event);
   if (!(event->exs_evt_flags & EXS_EVF_MORE)) w->stopped = 1; /* the listening socket is closed */
   if (client == -1) return; /* that client could not connect; the next one may */
   if (exs_recv_pooled(client, w->pool, 0, w->queue, NULL) == -1) drop(w, client, &w->failed);
@@ -82,7 +81,7 @@ static void handle(struct worker* w, const exs_event_t* event) {
     case EXS_EVT_RECV: handle_request(w, event); break;
     case EXS_EVT_SEND:
       if (event->exs_evt_errno == 0) w->answered++;
-      exs_pool_return(w->pool, event->exs_evt_union.exs_evt_xfer.exs_evt_buf);
+      exs_pool_return(w->pool, exs_event_buffer(event));
       break;
     default: break; /* EXS_EVT_CLOSE */
   }

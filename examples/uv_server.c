@@ -51,13 +51,12 @@ static void drop(int client) {
 }
 
 static void handle_request(const exs_event_t* event) {
-  const exs_evt_xfer_t* request = &event->exs_evt_union.exs_evt_xfer;
   if (!(event->exs_evt_flags & EXS_EVF_MORE)) { /* the client has closed, or the connection failed */
     drop(event->exs_evt_socket);
     return;
   }
-  char* text = request->exs_evt_buf;
-  size_t length = answer(text, request->exs_evt_length);
+  char* text = exs_event_buffer(event);
+  size_t length = answer(text, exs_event_bytes(event));
   if (exs_send(event->exs_evt_socket, text, length, 0, queue, NULL, region) == -1) {
     exs_pool_return(pool, text);
     exs_cancel(event->exs_evt_socket, NULL, EXS_CAF_FILDES);
@@ -66,13 +65,13 @@ static void handle_request(const exs_event_t* event) {
 
 static void handle(const exs_event_t* event) {
   if (event->exs_evt_type == EXS_EVT_ACCEPT) {
-    int client = event->exs_evt_union.exs_evt_accept.exs_evt_newsocket;
+    int client = exs_event_new_socket(event);
     if (client != -1 && exs_recv_pooled(client, pool, 0, queue, NULL) == -1) drop(client);
   } else if (event->exs_evt_type == EXS_EVT_RECV) {
     handle_request(event);
   } else if (event->exs_evt_type == EXS_EVT_SEND) {
     if (event->exs_evt_errno == 0) answered++;
-    exs_pool_return(pool, event->exs_evt_union.exs_evt_xfer.exs_evt_buf);
+    exs_pool_return(pool, exs_event_buffer(event));
   }
 }
 

@@ -31,7 +31,7 @@ int serve_later(exs_rpc_request_t* request, Make make) {
   exs_rpc_request_t* const kept = exs_rpc_request_keep(request);
   if (kept == nullptr) return 1;
   const auto run = [&front, kept, make = std::move(make)] { front.loop.spawn(make(front, kept)); };
-  if (front.loop.post(run)) exs_rpc_reply(kept, 1, nullptr);
+  if (!front.loop.post(run)) exs_rpc_reply(kept, 1, nullptr);
   return EXS_RPC_LATER;
 }
 

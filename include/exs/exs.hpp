@@ -2,8 +2,8 @@
 // header-only layer over exs.h. The manual page of the C function of the same name describes an operation;
 // exs-cpp(7) is the overview of this layer.
 //
-// Constructors and set-up calls throw std::system_error. Transfers, and everything else that may fail while a
-// program runs, return a std::error_code or a Result and do not throw.
+// Constructors and set-up calls throw std::system_error. Whatever else may fail while a program runs does not throw: it
+// gives an Outcome, or a type that derives from it, and so does each co_await. True means success.
 #ifndef EXS_HPP
 #define EXS_HPP
 

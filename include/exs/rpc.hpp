@@ -20,11 +20,9 @@
 namespace exs::cpp {
 
 // What became of a call.
-struct RpcOutcome {
-  std::error_code error;
+struct RpcOutcome : Outcome {
   int executed = EXS_RPC_NOT_EXECUTED;  // EXS_RPC_EXECUTED, EXS_RPC_NOT_EXECUTED or EXS_RPC_UNKNOWN
   int remote_status = 0;                // with std::errc of EREMOTEIO: what the procedure returned
-  explicit operator bool() const noexcept { return !error; }
 };
 
 // A result, and what it points to.
@@ -47,7 +45,7 @@ class RpcResult : public RpcOutcome {
 
   // Throws std::system_error if there is none.
   T& value() {
-    if (error) throw std::system_error(error, "a remote procedure call");
+    Outcome::value();
     return value_;
   }
   // There has to be one.
@@ -67,9 +65,6 @@ template <>
 class RpcResult<void> : public RpcOutcome {
  public:
   explicit RpcResult(const exs_rpc_type_t*) noexcept {}
-  void value() const {
-    if (error) throw std::system_error(error, "a remote procedure call");
-  }
 };
 
 namespace detail {

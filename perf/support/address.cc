@@ -37,8 +37,7 @@ Socket listen_at(const Address& address, int type, const ConnectionOptions& opti
 Socket connect_at(const Address& address, int type, const ConnectionOptions& options, Queue& queue,
                   const std::string& what) {
   Socket socket = open_socket(address.family(), type, options);
-  const std::error_code refused = socket.connect(address, {queue.handle()});
-  int error = refused.value();
+  int error = socket.connect(address, {queue.handle()}).error.value();
   exs_event_t event{};
   if (error == 0) error = queue.take({&event, 1}, kConnectPatienceNs) == 0 ? ETIMEDOUT : event.exs_evt_errno;
   if (error != 0) throw tools::Failure(what + tools::words_of_refusal(socket, error));

@@ -10,9 +10,10 @@ std::string method(const Procedure& procedure, const Version& version, const Spe
   const std::string parameters = c_parameters(procedure);
   const std::string names = c_parameter_names(procedure);
   if (procedure.is_oneway)
-    return "  // Nobody waits for it.\n  std::error_code " + function + "(" +
-           parameters.substr(0, parameters.rfind(',')) + ") const {\n    return {::" + function +
-           "(handle(), " + names + "nullptr) == 0 ? 0 : errno, std::generic_category()};\n  }\n";
+    return "  // Nobody waits for it.\n  exs::cpp::Outcome " + function + "(" +
+           parameters.substr(0, parameters.rfind(',')) +
+           ") const {\n    return exs::cpp::outcome_of(::" + function + "(handle(), " + names +
+           "nullptr));\n  }\n";
   const bool gives = procedure.result != nullptr && !procedure.is_inout;
   const std::string result = gives ? c_word(*procedure.result) : "void";
   return "  exs::cpp::RpcCalling<" + result + "> " + function + "(" + parameters +

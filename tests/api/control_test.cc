@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_SUITE(control_test)
 BOOST_FIXTURE_TEST_CASE(an_asynchronous_shutdown_checks_its_arguments, Connected) {
   for (const int how : {-1, 3}) BOOST_TEST(shut(pair.left, how) == "EINVAL");
   BOOST_TEST(shut(-1, SHUT_WR) == "EBADF");
-  BOOST_TEST(outcome(exs_shutdown_async(pair.left, SHUT_WR, -1, nullptr)) == "EBADF");
+  BOOST_TEST(outcome(exs_shutdown_async(pair.left, SHUT_WR, EXS_QHANDLE_INVALID, nullptr)) == "EBADF");
   const int fresh = exs_socket(AF_INET, SOCK_SEQPACKET, 0);
   BOOST_TEST(shut(fresh, SHUT_WR) == "ENOTCONN");
   BOOST_TEST(exs_close(fresh) == 0);
@@ -115,7 +115,7 @@ BOOST_FIXTURE_TEST_CASE(a_shutdown_that_waits_is_told_of_close_break_and_cancel,
 BOOST_FIXTURE_TEST_CASE(an_asynchronous_close_checks_its_arguments, Connected) {
   BOOST_TEST(close(-1) == "EBADF");
   BOOST_TEST(close(pair.left, 1) == "EINVAL");
-  BOOST_TEST(outcome(exs_close_async(pair.left, 0, -1, nullptr)) == "EBADF");
+  BOOST_TEST(outcome(exs_close_async(pair.left, 0, EXS_QHANDLE_INVALID, nullptr)) == "EBADF");
   Queue full(1);
   BOOST_TEST(exs_qpost(full.handle(), nullptr, nullptr) == 0);
   BOOST_TEST(outcome(exs_close_async(pair.left, 0, full.handle(), nullptr)) == "EAGAIN");
@@ -263,7 +263,7 @@ BOOST_FIXTURE_TEST_CASE(closing_a_listening_socket_ends_an_accept_that_waits, Fi
 
 BOOST_FIXTURE_TEST_CASE(a_post_of_the_user_carries_five_words, Fixture) {
   const std::uint64_t words[5] = {1, 2, 3, 4, UINT64_MAX};
-  BOOST_TEST(outcome(exs_qpost(-1, nullptr, words)) == "EBADF");
+  BOOST_TEST(outcome(exs_qpost(EXS_QHANDLE_INVALID, nullptr, words)) == "EBADF");
   BOOST_TEST(exs_qpost(queue.handle(), &memory, words) == 0);
   BOOST_TEST(exs_qpost(queue.handle(), nullptr, nullptr) == 0);
   exs_event_t event = queue.next();

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_refused_post_names_the_call_the_memory_and_the_region) {
 }
 
 BOOST_AUTO_TEST_CASE(success_leaves_the_text_and_asking_leaves_errno) {
-  BOOST_TEST(outcome(exs_qdelete(12345)) == "EBADF");
+  BOOST_TEST(outcome(exs_qdelete(exs_qhandle_t{12345})) == "EBADF");
   BOOST_TEST(exs_qdelete(exs_qcreate(1)) == 0);
   errno = ENOSPC;
   BOOST_TEST(tells("exs_qdelete: 0x3039 is no queue"));
@@ -64,8 +64,8 @@ BOOST_AUTO_TEST_CASE(success_leaves_the_text_and_asking_leaves_errno) {
 }
 
 BOOST_AUTO_TEST_CASE(each_thread_has_its_own) {
-  BOOST_TEST(outcome(exs_qdelete(12345)) == "EBADF");
-  std::thread([] { BOOST_TEST(outcome(exs_mderegister(99, 0)) == "EINVAL"); }).join();
+  BOOST_TEST(outcome(exs_qdelete(exs_qhandle_t{12345})) == "EBADF");
+  std::thread([] { BOOST_TEST(outcome(exs_mderegister(exs_mhandle_t{99}, 0)) == "EINVAL"); }).join();
   BOOST_TEST(tells("exs_qdelete: "));
 }
 
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(memory_that_the_kernel_refuses_names_the_call_and_its_cause
   BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
   rlimit none = before;
   none.rlim_cur = 0;
-  exs_mhandle_t region = 0;
+  exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED;
   BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
   BOOST_TEST(exs_alloc(64, &region) == nullptr);
   BOOST_TEST(::setrlimit(RLIMIT_NOFILE, &before) == 0);

@@ -17,11 +17,11 @@ struct Fixture {
   Memory memory{1 << 16};
   Pair pair{queue};
 
-  int send(int flags, std::size_t length = 8, exs_mhandle_t region = 0) {
+  int send(int flags, std::size_t length = 8, exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED) {
     return exs_send(pair.left, memory.at(), length, flags, queue.handle(), nullptr,
                     region == 0 ? memory.handle() : region);
   }
-  int receive(int flags = 0, std::size_t length = 8, exs_mhandle_t region = 0) {
+  int receive(int flags = 0, std::size_t length = 8, exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED) {
     return exs_recv(pair.right, memory.at(1 << 15), length, flags, queue.handle(), nullptr,
                     region == 0 ? memory.handle() : region);
   }

@@ -19,7 +19,7 @@ struct Fixture : ConnectedLoop {
 
   void send(std::string_view text) {
     const auto sending = [](AsyncSocket& socket, std::string_view what) -> Task<> {
-      BOOST_TEST(!(co_await socket.send(bytes_of(what))).error);
+      BOOST_TEST(co_await socket.send(bytes_of(what)));
     };
     loop.block_on(sending(pair.right, text));
   }
@@ -33,7 +33,7 @@ auto next_of(Loop& loop, Stream& stream) {
   return loop.block_on(next(stream));
 }
 
-std::string text_in(const std::optional<PooledMessage>& message) {
+std::string text_in(const Arrived<PooledMessage>& message) {
   return message ? std::string(text_of(message->bytes())) : "none";
 }
 
@@ -45,7 +45,7 @@ Task<> collect(Messages& messages, std::vector<std::string>& texts) {
   }
 }
 
-Task<> connect_to(AsyncSocket& socket, const Address& address, std::error_code& outcome) {
+Task<> connect_to(AsyncSocket& socket, const Address& address, Outcome& outcome) {
   outcome = co_await socket.connect(address);
 }
 
@@ -67,7 +67,12 @@ BOOST_AUTO_TEST_CASE(messages_come_in_order_and_give_their_buffers_back) {
   loop.run();
   BOOST_TEST((texts == std::vector<std::string>{"1", "22", "333", "4444", "55555"}));
   BOOST_TEST(!messages.error());
-  BOOST_TEST(text_in(next_of(loop, messages)) == "none");
+  const auto end = next_of(loop, messages);
+  BOOST_TEST(text_in(end) == "none");
+  BOOST_TEST(end.ended());
+  BOOST_TEST(name_of(end) == "0");
+  BOOST_CHECK_EXCEPTION(static_cast<void>(end.value()), std::system_error,
+                        [](const auto& thrown) { return thrown.code() == std::errc::no_message_available; });
 }
 
 BOOST_AUTO_TEST_CASE(a_message_that_is_kept_keeps_its_buffer) {
@@ -75,9 +80,9 @@ BOOST_AUTO_TEST_CASE(a_message_that_is_kept_keeps_its_buffer) {
   send("a");
   send("b");
   send("c");
-  auto a = next_of(loop, messages);
+  std::optional<PooledMessage> a = next_of(loop, messages).value();
   auto b = next_of(loop, messages);
-  BOOST_TEST(text_in(a) == "a");
+  BOOST_TEST((text_of(a->bytes()) == "a"));
   BOOST_TEST(text_in(b) == "b");
   BOOST_TEST((a->region() == memory.region()));
   while (loop.poll()) continue;
@@ -94,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_message_too_long_is_truncated_and_says_so) {
   Messages messages = pair.left.recv_pooled(pool);
   send("0123456789abcdefghi");
   const auto message = next_of(loop, messages);
-  BOOST_REQUIRE(message.has_value());
+  BOOST_REQUIRE(message);
   BOOST_TEST(message->truncated());
   BOOST_TEST(text_in(message) == "0123456789abcdef");
 }
@@ -105,8 +110,12 @@ BOOST_AUTO_TEST_CASE(a_closed_stream_gives_what_is_here_then_the_reason) {
   const auto last = next_of(loop, messages);
   BOOST_TEST(text_in(last) == "last");
   messages.close();
-  BOOST_TEST(text_in(next_of(loop, messages)) == "none");
+  const auto end = next_of(loop, messages);
+  BOOST_TEST(!end);
+  BOOST_TEST(!end.ended());
+  BOOST_TEST(name_of(end) == "ECANCELED");
   BOOST_TEST(name_of(messages.error()) == "ECANCELED");
+  BOOST_CHECK_THROW(static_cast<void>(end.value()), std::system_error);
 }
 
 BOOST_AUTO_TEST_CASE(a_call_that_is_refused_is_told_by_the_first_next) {
@@ -136,9 +145,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_is_dropped_gives_back_what_nobody_took) {
   std::vector<PooledMessage> kept;
   for (std::uint32_t i = 0; i < kBuffers; ++i) {
     send("again");
-    auto message = next_of(loop, *messages);
-    BOOST_REQUIRE(message.has_value());
-    kept.push_back(std::move(*message));
+    kept.push_back(next_of(loop, *messages).value());
   }
 }
 
@@ -150,37 +157,36 @@ BOOST_AUTO_TEST_CASE(one_accept_gives_every_connection) {
   std::vector<AsyncSocket> clients;
   std::vector<AsyncSocket> accepted;
   for (int i = 0; i < 3; ++i) {
-    std::error_code outcome;
+    Outcome connect;
     AsyncSocket client(loop);
-    loop.spawn(connect_to(client, listening->local_address(), outcome));
+    loop.spawn(connect_to(client, listening->local_address(), connect));
     auto next = next_of(loop, connections);
-    BOOST_REQUIRE(next.has_value());
-    BOOST_TEST(!next->error);
+    BOOST_REQUIRE(next);
+    BOOST_TEST(*next);
     loop.run();
-    BOOST_TEST(!outcome);
+    BOOST_TEST(connect);
     BOOST_TEST((next->socket->peer_address().port() == client->local_address().port()));
     clients.push_back(std::move(client));
-    accepted.push_back(std::move(next->socket));
+    accepted.push_back(std::move(next->value()));
   }
   listening = AsyncSocket();  // closes it
-  BOOST_TEST(!next_of(loop, connections).has_value());
-  BOOST_TEST(name_of(connections.error()) == "ECANCELED");
+  BOOST_TEST(name_of(next_of(loop, connections)) == "ECANCELED");
 }
 
 BOOST_AUTO_TEST_CASE(connections_that_nobody_took_are_closed_with_the_stream) {
   const Socket listening = listening_socket();
   AsyncSocket client(loop);
-  std::error_code outcome;
+  Outcome connect;
   {
     Connections connections = accept_all(loop, listening);
-    loop.spawn(connect_to(client, listening.local_address(), outcome));
+    loop.spawn(connect_to(client, listening.local_address(), connect));
     loop.run();
-    BOOST_TEST(!outcome);
+    BOOST_TEST(connect);
   }
   const auto at_end = [](AsyncSocket& socket) -> Task<bool> {
     std::byte byte{};
     const Result result = co_await socket.recv({&byte, 1});
-    co_return result.ended() || result.error;
+    co_return result.ended() || !result;
   };
   BOOST_TEST(loop.block_on(at_end(client)));
 }
@@ -204,7 +210,7 @@ BOOST_AUTO_TEST_CASE(streams_may_be_dropped_after_their_loop) {
   BOOST_TEST(texts.empty());
   BOOST_TEST(has_ended);  // by an error, or because the peer's end was closed before
   BOOST_TEST(name_of(connections->error()) == "ECANCELED");
-  BOOST_TEST(!next_of(loop, *connections).has_value());
+  BOOST_TEST(!next_of(loop, *connections));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

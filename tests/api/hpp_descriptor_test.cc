@@ -63,14 +63,14 @@ BOOST_AUTO_TEST_CASE(a_coroutine_reads_what_comes_again_and_again) {
   int got = 0;
   const auto reader = [](Fixture& fixture, int& count) -> Task<> {
     while (count < kBytes) {
-      BOOST_TEST(!co_await fixture.loop.readable(fixture.ends[0]));
+      BOOST_TEST(co_await fixture.loop.readable(fixture.ends[0]));
       fixture.read();
       ++count;
     }
   };
   const auto writer = [](Fixture& fixture) -> Task<> {
     for (int i = 0; i < kBytes; ++i) {
-      BOOST_TEST(!co_await fixture.loop.sleep_for(0ms));
+      BOOST_TEST(co_await fixture.loop.sleep_for(0ms));
       fixture.write();
     }
   };
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(events_timers_and_posted_functions_come_while_a_descriptor_
   loop.spawn(wait_readable(loop, ends[0], order));
   const auto send = [](AsyncSocket& socket) -> Task<> {
     const std::array<std::byte, 4> bytes{};
-    BOOST_TEST(!(co_await socket.send(bytes)).error);
+    BOOST_TEST(co_await socket.send(bytes));
   };
   const auto receive = [](AsyncSocket& socket) -> Task<> {
     std::array<std::byte, 4> bytes{};
@@ -122,10 +122,10 @@ BOOST_AUTO_TEST_CASE(events_timers_and_posted_functions_come_while_a_descriptor_
   };
   const auto both_of = [&]() -> Task<> { co_await both(receive(pair.left), send(pair.right)); };
   loop.block_on(both_of());
-  const auto sleep = [](Loop& on) -> Task<> { BOOST_TEST(!co_await on.sleep_for(1ms)); };
+  const auto sleep = [](Loop& on) -> Task<> { BOOST_TEST(co_await on.sleep_for(1ms)); };
   loop.block_on(sleep(loop));
   bool called = false;
-  BOOST_TEST(!loop.post([&] { called = true; }));
+  BOOST_TEST(loop.post([&] { called = true; }));
   while (!called) loop.step();
   BOOST_TEST(order.empty());
   write();

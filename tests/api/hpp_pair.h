@@ -1,6 +1,7 @@
 // A loop with two connected sockets, for the tests of the C++ layer.
 #pragma once
 
+#include <ostream>
 #include <stdexcept>
 #include <string>
 
@@ -11,6 +12,13 @@ namespace exs::cpp {
 
 inline std::string name_of(const std::error_code& error) {
   return exs::test::errno_name(error.value());
+}
+
+inline std::string name_of(const Outcome& outcome) {
+  return name_of(outcome.error);
+}
+inline std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
+  return out << name_of(outcome);
 }
 
 inline Socket listening_socket(int type = SOCK_SEQPACKET) {
@@ -28,8 +36,9 @@ struct Connected {
 inline Task<Connected> connect_pair(Loop& loop) {
   const Socket listening = listening_socket();
   AsyncSocket left(loop);
-  auto [error, accepted] = co_await both(left.connect(listening.local_address()), accept(loop, listening));
-  if (error || accepted.error) throw std::runtime_error("no connection");
+  auto [connected, accepted] =
+      co_await both(left.connect(listening.local_address()), accept(loop, listening));
+  if (!connected || !accepted) throw std::runtime_error("no connection");
   co_return Connected{std::move(left), std::move(accepted.socket)};
 }
 

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_window_is_awaited_until_its_owner_has_ended_the_update) {
   exs_window_begin(&window());
   BOOST_TEST(name_of(look(5ms).error) == "EINPROGRESS");
   const auto owner = [](Fixture& fixture) -> Task<> {
-    BOOST_TEST(!co_await fixture.loop.sleep_for(1ms));
+    BOOST_TEST(co_await fixture.loop.sleep_for(1ms));
     fixture.memory.bytes()[sizeof(exs_window_t)] = std::byte{7};
     exs_window_end(&fixture.window());
   };
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_has_shared_nothing_and_a_connection_that_ends_a
   BOOST_TEST(name_of(snapshot(nullptr, 0, 1ms).error) == "ENOMSG");
   std::string outcome;
   const auto reader = [](Fixture& fixture, std::string& how) -> Task<> {
-    how = name_of((co_await fixture.pair.left.recv_window(fixture.into, 8, 0)).error);
+    how = name_of(co_await fixture.pair.left.recv_window(fixture.into, 8, 0));
   };
   loop.spawn(reader(*this, outcome));
   pair.left.cancel();
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(what_the_peer_reads_is_told_again_and_again) {
     };
     loop.block_on(read(*this, round));
     loop.run();
-    BOOST_TEST(!use.error);
+    BOOST_TEST(use);
     BOOST_TEST(use.transfers == 1U);
     BOOST_TEST(use.bytes == round);
     BOOST_TEST(use.offset == round);
@@ -118,14 +118,14 @@ BOOST_AUTO_TEST_CASE(what_nobody_awaited_is_added_up_and_told_at_once) {
   SharedMemory shared = pair.right.share_for_writing(memory.bytes(), memory.region());
   const auto write = [](Fixture& fixture) -> Task<> {
     const std::array<std::byte, 10> bytes{};
-    for (int i = 0; i < 3; ++i) BOOST_TEST(!(co_await fixture.pair.left.send_at(20, bytes)).error);
+    for (int i = 0; i < 3; ++i) BOOST_TEST(co_await fixture.pair.left.send_at(20, bytes));
   };
   loop.block_on(write(*this));
   PeerUse all{};
   while (all.transfers < 3) {
     PeerUse use;
     loop.block_on(next_of(shared, use));
-    BOOST_REQUIRE(!use.error);
+    BOOST_REQUIRE(use);
     all.transfers += use.transfers;
     all.bytes += use.bytes;
   }
@@ -139,16 +139,16 @@ BOOST_AUTO_TEST_CASE(memory_that_is_taken_back_says_so_whenever_it_is_asked) {
   PeerUse use;
   do {
     loop.block_on(next_of(shared, use));
-  } while (!use.error);
+  } while (use);
   BOOST_TEST(name_of(use.error) == "ECANCELED");
   loop.block_on(next_of(shared, use));
   BOOST_TEST(name_of(use.error) == "ECANCELED");
   shared = publish();  // the memory is free
-  std::error_code seen;
+  Result seen;
   do {  // until the reader has heard of it
-    seen = look().error;
-  } while (seen == std::errc::operation_canceled);
-  BOOST_TEST(!seen);
+    seen = look();
+  } while (seen.error == std::errc::operation_canceled);
+  BOOST_TEST(seen);
 }
 
 BOOST_AUTO_TEST_CASE(a_post_that_is_refused_is_told_by_the_next) {
@@ -168,9 +168,9 @@ BOOST_AUTO_TEST_CASE(memory_may_be_dropped_before_and_after_its_loop) {
         std::make_unique<SharedMemory>(dying.pair.left.share_for_writing(memory.bytes(), memory.region()));
     dying.loop.spawn(next_of(*survivor, use));
   }
-  BOOST_TEST(static_cast<bool>(use.error));
+  BOOST_TEST(!use);
   loop.block_on(next_of(*survivor, use));
-  BOOST_TEST(static_cast<bool>(use.error));
+  BOOST_TEST(!use);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -81,7 +81,7 @@ BOOST_FIXTURE_TEST_CASE(a_stale_region_is_refused_and_never_names_another_one, F
   BOOST_TEST(fresh != stale);
   BOOST_TEST(outcome(exs_mderegister(stale, 0)) == "EINVAL");
   BOOST_TEST(outcome(exs_mderegister(stale, EXS_MRF_WAIT)) == "EINVAL");
-  for (const exs_mhandle_t never : {EXS_MHANDLE_INVALID, EXS_MHANDLE_UNREGISTERED, 1 << 30}) {
+  for (const exs_mhandle_t never : {EXS_MHANDLE_INVALID, EXS_MHANDLE_UNREGISTERED, exs_mhandle_t{1 << 30}}) {
     BOOST_TEST(outcome(exs_mderegister(never, 0)) == "EINVAL");
   }
   BOOST_TEST(outcome(exs_mderegister(fresh, EXS_MRF_SHARED)) == "EINVAL");
@@ -112,7 +112,7 @@ BOOST_FIXTURE_TEST_CASE(alloc_gives_zeroed_aligned_memory_of_its_own, Fixture) {
 }
 
 BOOST_FIXTURE_TEST_CASE(alloc_and_free_refuse_what_makes_no_sense, Fixture) {
-  exs_mhandle_t region = 7;
+  exs_mhandle_t region{7};
   BOOST_TEST(exs_alloc(0, &region) == nullptr);
   BOOST_TEST(errno_name(errno) == "EINVAL");
   BOOST_TEST(exs_alloc(1, nullptr) == nullptr);

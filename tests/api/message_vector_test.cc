@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(everything_is_checked_before_anything_changes) {
   BOOST_TEST(refused({good.data(), 2, 0, nullptr, 1}) == "EINVAL");
   BOOST_TEST(refused({good.data(), EXS_IOV_MAX + 1, 0, nullptr, 0}) == "EMSGSIZE");
   BOOST_TEST(refused_piece({first.at(), 1, first.handle(), 1}) == "EINVAL");
-  BOOST_TEST(refused_piece({first.at(), 1, first.handle() + (1 << 16), 0}) == "EINVAL");
+  BOOST_TEST(refused_piece({first.at(), 1, exs_mhandle_t{first.handle() + (1 << 16)}, 0}) == "EINVAL");
   BOOST_TEST(refused_piece({first.at(), 0, EXS_MHANDLE_INVALID, 0}) == "EINVAL");
   BOOST_TEST(refused_piece({first.at(), first.size_bytes() + 1, first.handle(), 0}) == "EFAULT");
   BOOST_TEST(refused_piece({nullptr, 1, EXS_MHANDLE_UNREGISTERED, 0}) == "EFAULT");

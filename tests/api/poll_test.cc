@@ -48,7 +48,7 @@ BOOST_FIXTURE_TEST_CASE(arguments_and_state_are_checked, Connected) {
   BOOST_TEST(outcome(exs_poll(nullptr, 1, 0, queue.handle())) == "EFAULT");
   for (const int count : {0, -1}) BOOST_TEST(outcome(exs_poll(&entry, count, 0, queue.handle())) == "EINVAL");
   BOOST_TEST(outcome(exs_poll(&entry, 1, 1, queue.handle())) == "EINVAL");
-  BOOST_TEST(outcome(exs_poll(&entry, 1, 0, -1)) == "EBADF");
+  BOOST_TEST(outcome(exs_poll(&entry, 1, 0, EXS_QHANDLE_INVALID)) == "EBADF");
   BOOST_TEST(poll(-1, EXS_POLLIN) == "EBADF");
   for (const std::uint32_t events : {2U, 8U, 16U, 32U, 0x80000000U})
     BOOST_TEST(poll(pair.left, events) == "EINVAL");

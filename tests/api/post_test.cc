@@ -65,10 +65,10 @@ BOOST_AUTO_TEST_CASE(arguments_are_checked_and_nothing_changes) {
     };
     for (const int flags : {int{MSG_OOB}, int{MSG_PEEK}, 0x20000000, -1})
       BOOST_TEST(post(start, 1, flags, q, region) == "EOPNOTSUPP");
-    for (const exs_mhandle_t stale : {EXS_MHANDLE_INVALID, region + (1 << 16)}) {
+    for (const exs_mhandle_t stale : {EXS_MHANDLE_INVALID, exs_mhandle_t{region + (1 << 16)}}) {
       BOOST_TEST(post(start, 1, 0, q, stale) == "EINVAL");
     }
-    for (const exs_qhandle_t stale : {EXS_QHANDLE_INVALID, 0, q + (1 << 16)}) {
+    for (const exs_qhandle_t stale : {EXS_QHANDLE_INVALID, exs_qhandle_t{0}, exs_qhandle_t{q + (1 << 16)}}) {
       BOOST_TEST(post(start, 1, 0, stale, region) == "EBADF");
     }
     BOOST_TEST(post(start - 1, 1, 0, q, region) == "EFAULT");

@@ -61,7 +61,7 @@ BOOST_FIXTURE_TEST_CASE(a_queue_without_descriptors_is_enomem, Fixture) {
   std::vector<exs_qhandle_t> queues;
   const rlimit none{.rlim_cur = open_descriptors(), .rlim_max = before.rlim_max};
   ::setrlimit(RLIMIT_NOFILE, &none);
-  exs_qhandle_t queue = 0;
+  exs_qhandle_t queue{};
   while ((queue = exs_qcreate(1)) > 0) queues.push_back(queue);
   const std::string error = errno_name(errno);
   ::setrlimit(RLIMIT_NOFILE, &before);
@@ -79,7 +79,7 @@ BOOST_FIXTURE_TEST_CASE(a_stale_queue_is_ebadf_everywhere, Fixture) {
   exs_event_t event{};
   int value = 1;
   std::size_t length = sizeof value;
-  for (const exs_qhandle_t queue : {stale, EXS_QHANDLE_INVALID, 0, 1 << 29}) {
+  for (const exs_qhandle_t queue : {stale, EXS_QHANDLE_INVALID, exs_qhandle_t{0}, exs_qhandle_t{1 << 29}}) {
     BOOST_TEST(outcome(exs_qdelete(queue)) == "EBADF");
     BOOST_TEST(outcome(exs_qdequeue(queue, &event, 1, nullptr)) == "EBADF");
     BOOST_TEST(outcome(exs_qdequeue(queue, &event, 0, nullptr)) == "EBADF");

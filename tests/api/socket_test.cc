@@ -85,8 +85,10 @@ BOOST_AUTO_TEST_CASE(what_is_no_exs_descriptor_is_ebadf_everywhere) {
     BOOST_TEST(outcome(exs_shutdown(number, SHUT_WR)) == "EBADF");
     BOOST_TEST(outcome(exs_close(number)) == "EBADF");
     BOOST_TEST(outcome(exs_fcntl(number, EXS_F_GET_MAX_OPS, &value)) == "EBADF");
-    BOOST_TEST(outcome(exs_send(number, &byte, 1, 0, queue.handle(), nullptr, 1)) == "EBADF");
-    BOOST_TEST(outcome(exs_recv(number, &byte, 1, 0, queue.handle(), nullptr, 1)) == "EBADF");
+    BOOST_TEST(outcome(exs_send(number, &byte, 1, 0, queue.handle(), nullptr, EXS_MHANDLE_UNREGISTERED)) ==
+               "EBADF");
+    BOOST_TEST(outcome(exs_recv(number, &byte, 1, 0, queue.handle(), nullptr, EXS_MHANDLE_UNREGISTERED)) ==
+               "EBADF");
   }
 }
 

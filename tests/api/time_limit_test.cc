@@ -54,7 +54,7 @@ BOOST_FIXTURE_TEST_CASE(arguments_are_checked, Connected) {
     BOOST_TEST(limit(pair.left, option, -1) == "EINVAL");
     BOOST_TEST(limit(pair.left, option, 1, 4) == "EINVAL");
     BOOST_TEST(limit(-1, option, 1) == "EBADF");
-    exs_timeout_t timeout{1, 0, -1, nullptr};
+    exs_timeout_t timeout{1, 0, EXS_QHANDLE_INVALID, nullptr};
     BOOST_TEST(outcome(exs_setsockopt(pair.left, SOL_EXS, option, &timeout, sizeof timeout)) == "EBADF");
     BOOST_TEST(outcome(exs_setsockopt(pair.left, SOL_EXS, option, &timeout, sizeof(int))) == "EINVAL");
     socklen_t length = sizeof timeout;

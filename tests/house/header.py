@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""exs.h, by either name, msg.h, ibvx.h and service.h are valid C11 and C++11 to C++20, and keep sizes and flag bits; exs.hpp and each
+"""exs.h, by either name, its parts, msg.h, ibvx.h and service.h are valid C11 and C++11 to C++20, and keep sizes and flag bits; exs.hpp and each
 header below it compile alone.
 
     header.py C-COMPILER C++-COMPILER
@@ -40,6 +40,26 @@ int use(int socket, char *memory) {{
   if (exs_init(EXS_VERSION) == -1 || region == EXS_MHANDLE_INVALID || queue == EXS_QHANDLE_INVALID) return -1;
   if (exs_send(socket, memory, 64, 0, queue, (exs_ahandle_t)-1, region) == -1) return -1;
   return exs_qdequeue(queue, events, -(3 >> 1), NULL);
+}}
+"""
+
+HANDLES = START + """
+HOLDS(sizeof(exs_mhandle_t) == sizeof(int) && sizeof(exs_qhandle_t) == sizeof(int) && sizeof(exs_phandle_t) == sizeof(int));
+int use(exs_qhandle_t queue, exs_mhandle_t region, exs_phandle_t pool);
+int use(exs_qhandle_t queue, exs_mhandle_t region, exs_phandle_t pool) {{
+  if (queue == EXS_QHANDLE_INVALID || region == EXS_MHANDLE_INVALID || pool == EXS_PHANDLE_INVALID) return -1;
+  if (region == EXS_MHANDLE_UNREGISTERED) return queue;
+  return pool;
+}}
+"""
+
+EVENTS = START + """
+HOLDS(sizeof(exs_event_t) == 64 || sizeof(void *) != 8);
+uint64_t use(const exs_event_t *event);
+uint64_t use(const exs_event_t *event) {{
+  if (exs_event_new_socket(event) != -1 || exs_event_region(event) == EXS_MHANDLE_INVALID) return 0;
+  return exs_event_bytes(event) + (exs_event_buffer(event) != NULL) + exs_event_offset(event) + exs_event_count(event) +
+         exs_event_revents(event) + exs_event_next_length(event) + exs_event_user(event, 4);
 }}
 """
 
@@ -130,8 +150,8 @@ def main():
     c_compiler, cxx_compiler = sys.argv[1:]
     variants = [[c_compiler, "-x", "c", "-std=c11"]]
     variants += [[cxx_compiler, "-x", "c++", f"-std=c++{year}"] for year in (11, 17, 20)]
-    for header, source in (("exs/exs.h", SOURCE), ("sys/exs.h", SOURCE), ("exs/msg.h", MESSAGES), ("ibvx/ibvx.h", IBVX),
-                           ("exs/service.h", SERVICES)):
+    for header, source in (("exs/exs.h", SOURCE), ("sys/exs.h", SOURCE), ("exs/handles.h", HANDLES), ("exs/event.h", EVENTS),
+                           ("exs/msg.h", MESSAGES), ("ibvx/ibvx.h", IBVX), ("exs/service.h", SERVICES)):
         for variant in variants:
             compile_source(source.format(header=header), [*variant, *STRICT])
             print(f"<{header}> {' '.join(variant)}: compiles")

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,11 @@ namespace stub_hpp_test {
 
 namespace ex = exs::cpp;
 using namespace std::chrono_literals;
+
+// What is awaited or called gives what all of exs.hpp gives.
+static_assert(std::is_base_of_v<ex::Outcome, decltype(std::declval<ex::RpcCalling<int>&>().await_resume())>);
+static_assert(std::is_base_of_v<ex::Outcome, decltype(std::declval<ex::RpcCalling<void>&>().await_resume())>);
+static_assert(std::is_same_v<ex::Outcome, decltype(std::declval<everything_one_client&>().note_1(7))>);
 
 struct Fixture {
   EverythingServer server;
@@ -33,11 +39,11 @@ BOOST_AUTO_TEST_CASE(calls_that_are_waited_for) {
   ex::RpcResult<name> told = waiting.echo_1("hello").get();
   BOOST_TEST(std::string(told.value()) == "hello");
   const ex::RpcResult<name> moved = std::move(told);
-  BOOST_TEST(!moved.error);
+  BOOST_TEST(static_cast<bool>(moved));
   exact pair{1, 2};
   waiting.swap_1(&pair).get().value();
   BOOST_TEST((pair.x == 2 && pair.y == 1));
-  BOOST_TEST(!waiting.note_1(7));
+  BOOST_TEST(static_cast<bool>(waiting.note_1(7)));
   const int notes = waiting.notes_1().get().value();  // may run before it
   BOOST_TEST((notes == 0 || notes == 7));
   const digest given = {'x', 'y', 'z'};

@@ -53,8 +53,7 @@ void ClientLoad::start_connect(Connection& connection) {
     call = "provider " + settings_.provider;
     connection.socket.set_text_option(EXS_SO_PROVIDER, settings_.provider);
     call = "exs_connect";
-    const std::error_code refused = connection.socket.connect(server_, {queue_.handle(), &connection});
-    if (refused) throw std::system_error(refused);
+    connection.socket.connect(server_, {queue_.handle(), &connection}).value();
   } catch (const std::system_error& error) {
     drop(connection, call, error.code().value());
   }
@@ -89,10 +88,10 @@ void ClientLoad::start_pair(Connection& connection) {
   if (settings_.flip && &connection == connections_.data() && connection.received == 0)
     request.front() ^= std::byte{1};
   const exs::cpp::Socket::Target target{queue_.handle(), &connection};
-  if (const std::error_code error = connection.socket.recv(room, target, slots_.region())) {
-    drop(connection, "exs_recv", error.value());
-  } else if (const std::error_code refused = connection.socket.send(request, target, slots_.region())) {
-    drop(connection, "exs_send", refused.value());
+  if (const auto receive = connection.socket.recv(room, target, slots_.region()); !receive) {
+    drop(connection, "exs_recv", receive.error.value());
+  } else if (const auto send = connection.socket.send(request, target, slots_.region()); !send) {
+    drop(connection, "exs_send", send.error.value());
   }
 }
 
@@ -119,8 +118,7 @@ void ClientLoad::on_transfer(Connection& connection, const exs_event_t& event) {
 }
 
 bool ClientLoad::is_response_right(const Connection& connection, const exs_event_t& event) const {
-  const exs_evt_xfer_t& transfer = event.exs_evt_union.exs_evt_xfer;
-  const std::span message(static_cast<const std::byte*>(transfer.exs_evt_buf), transfer.exs_evt_length);
+  const std::span message(static_cast<const std::byte*>(exs_event_buffer(&event)), exs_event_bytes(&event));
   return message.size() == settings_.size_bytes && (event.exs_evt_flags & EXS_EVF_TRUNC) == 0 &&
          !tools::first_wrong_byte(message, message_number(connection));
 }
@@ -128,7 +126,7 @@ bool ClientLoad::is_response_right(const Connection& connection, const exs_event
 void ClientLoad::close() {
   for (Connection& connection : connections_) {
     if (!connection.socket.is_open()) continue;
-    if (const std::error_code error = connection.socket.close()) errors_.note("exs_close", error.value());
+    if (const auto close = connection.socket.close(); !close) errors_.note("exs_close", close.error.value());
   }
 }
 

@@ -38,8 +38,8 @@ EchoServer::EchoServer(const Settings& settings)
       listener_(open_listener(settings)) {
   for (Peer& peer : peers_) free_peers_.push_back(&peer);
   if (settings.pool > 0) pool_.emplace(slots_.bytes(), settings.pool, slots_.region());
-  if (const std::error_code error = listener_.accept_all({queue_.handle()}))
-    tools::fail("exs_accept", error.value());
+  if (const auto accept = listener_.accept_all({queue_.handle()}); !accept)
+    tools::fail("exs_accept", accept.error.value());
 }
 
 void EchoServer::serve(std::vector<std::unique_ptr<ClientProcess>>& clients, const Goal& goal,
@@ -97,7 +97,7 @@ void EchoServer::on_accept(const exs_event_t& event) {
   }
   Peer& peer = *free_peers_.back();
   free_peers_.pop_back();
-  peer = {exs::cpp::Socket(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket), true};
+  peer = {exs::cpp::Socket(exs_event_new_socket(&event)), true};
   ++open_;
   const auto descriptor = static_cast<std::size_t>(peer.socket.number());
   if (descriptors_.size() <= descriptor) descriptors_.resize(descriptor + 1);
@@ -111,9 +111,9 @@ void EchoServer::on_accept(const exs_event_t& event) {
 }
 
 void EchoServer::start_receiving(Peer& peer) {
-  const std::error_code error = peer.socket.recv_pooled(pool_->handle(), {queue_.handle(), &peer});
-  if (!error) return;
-  errors_.note("exs_recv_pooled", error.value());
+  const exs::cpp::Outcome receive = peer.socket.recv_pooled(pool_->handle(), {queue_.handle(), &peer});
+  if (receive) return;
+  errors_.note("exs_recv_pooled", receive.error.value());
   drop(peer);
 }
 
@@ -122,11 +122,10 @@ void EchoServer::on_message(Peer& peer, const exs_event_t& event) {
     if (event.exs_evt_errno != 0) errors_.note("a receive of the server", event.exs_evt_errno);
     return drop(peer);
   }
-  const exs_evt_xfer_t& message = event.exs_evt_union.exs_evt_xfer;
-  const std::span bytes(static_cast<const std::byte*>(message.exs_evt_buf), message.exs_evt_length);
-  const std::error_code error = peer.socket.send(bytes, {queue_.handle()}, slots_.region());
-  if (!error) return;
-  errors_.note("exs_send", error.value());
+  const std::span bytes(static_cast<const std::byte*>(exs_event_buffer(&event)), exs_event_bytes(&event));
+  const exs::cpp::Outcome send = peer.socket.send(bytes, {queue_.handle()}, slots_.region());
+  if (send) return;
+  errors_.note("exs_send", send.error.value());
   pool_->give_back(event);
 }
 
@@ -137,7 +136,7 @@ void EchoServer::on_returned(const exs_event_t& event) {
 }
 
 void EchoServer::on_transfer(Peer& peer, const exs_event_t& event) {
-  const std::size_t length_bytes = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
+  const std::size_t length_bytes = exs_event_bytes(&event);
   if ((event.exs_evt_flags & EXS_EVF_EOF) != 0) {
     drop(peer);
   } else if (event.exs_evt_errno != 0 || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0) {
@@ -155,16 +154,16 @@ void EchoServer::post(Peer& peer, std::size_t length_bytes) {
   const std::span<std::byte> buffer =
       slots_.slot(static_cast<std::uint64_t>(&peer - peers_.data())).first(length_bytes);
   const exs::cpp::Socket::Target target{queue_.handle(), &peer};
-  const std::error_code error = peer.receiving ? peer.socket.recv(buffer, target, slots_.region())
-                                               : peer.socket.send(buffer, target, slots_.region());
-  if (!error) return;
-  errors_.note(peer.receiving ? "exs_recv" : "exs_send", error.value());
+  const exs::cpp::Outcome post = peer.receiving ? peer.socket.recv(buffer, target, slots_.region())
+                                                : peer.socket.send(buffer, target, slots_.region());
+  if (post) return;
+  errors_.note(peer.receiving ? "exs_recv" : "exs_send", post.error.value());
   drop(peer);
 }
 
 void EchoServer::drop(Peer& peer) {
-  if (const std::error_code error = peer.socket.close())
-    errors_.note("exs_close of the server", error.value());
+  if (const auto close = peer.socket.close(); !close)
+    errors_.note("exs_close of the server", close.error.value());
   --open_;
   free_peers_.push_back(&peer);
 }

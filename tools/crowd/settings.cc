@@ -12,7 +12,7 @@ std::span<const exs_event_t> wait_for_events(const exs::cpp::Queue& queue, std::
                                              std::int64_t timeout_ns) {
   for (tools::Patience patience(timeout_ns);; patience.note_signal()) {
     const auto taken = queue.wait(room, 1, std::chrono::nanoseconds(patience.left_ns()));
-    if (!taken.error) return taken.events;
+    if (taken) return taken.events;
     if (taken.error != std::errc::interrupted) tools::fail("cannot wait for events", taken.error.value());
   }
 }

@@ -34,7 +34,7 @@ class ExsStream final : public Stream {
     // Pending operations are of no use any more. Their events have to be taken before the queue is destroyed.
     const int at_once = 0;
     exs_setsockopt(socket_.number(), SOL_EXS, EXS_SO_LINGER_MS, &at_once, sizeof at_once);
-    if (socket_.close()) return;
+    if (!socket_.close()) return;
     exs_event_t event;
     while (exs_qwait(queue_.handle(), &event, 1, 1, 0) == 1) continue;
   }
@@ -50,14 +50,14 @@ class ExsStream final : public Stream {
           "cannot receive");
     const exs_event_t event = next("receiving");
     if (event.exs_evt_errno != 0) fail_broken("receiving", event.exs_evt_errno);
-    return event.exs_evt_union.exs_evt_xfer.exs_evt_length;
+    return exs_event_bytes(&event);
   }
 
   [[nodiscard]] std::string provider() const override { return socket_.provider(); }
 
  private:
-  static void check(const std::error_code& error, const std::string& what) {
-    if (error) fail_broken(what, error.value());
+  static void check(const exs::cpp::Outcome& outcome, const std::string& what) {
+    if (!outcome) fail_broken(what, outcome.error.value());
   }
 
   exs_event_t next(const std::string& what) {
@@ -65,7 +65,7 @@ class ExsStream final : public Stream {
     for (;;) {
       const Queue::Taken taken = queue_.wait(std::span(&event, 1), 1, limit_);
       if (taken.error == std::errc::interrupted) continue;
-      check(taken.error, what);
+      check(taken, what);
       if (taken.events.empty()) fail_broken(what, ETIMEDOUT);
       return event;
     }

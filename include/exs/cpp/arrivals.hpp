@@ -11,6 +11,46 @@
 
 namespace exs::cpp {
 
+// What next() of an Arrivals gives: an item, or the end, with its reason.
+template <typename Item>
+class [[nodiscard]] Arrived : public Outcome {
+ public:
+  explicit Arrived(Item item) : item_(std::move(item)) {}
+  explicit Arrived(std::error_code why) noexcept : Outcome{why} {}
+
+  // An item is here. The item may have an error of its own, as an Accepted has.
+  explicit operator bool() const noexcept { return item_.has_value(); }
+  // No more will come, and nothing has failed: the peer has ended its sending.
+  [[nodiscard]] bool ended() const noexcept { return !item_ && !error; }
+  // There has to be one.
+  [[nodiscard]] Item& operator*() & noexcept { return *item_; }
+  [[nodiscard]] const Item& operator*() const& noexcept { return *item_; }
+  [[nodiscard]] Item&& operator*() && noexcept { return *std::move(item_); }
+  [[nodiscard]] Item* operator->() noexcept { return &*item_; }
+  [[nodiscard]] const Item* operator->() const noexcept { return &*item_; }
+  // The item. Throws the error; when nothing has failed and no more will come, std::errc::no_message_available.
+  [[nodiscard]] Item& value() & {
+    throw_unless_here();
+    return *item_;
+  }
+  [[nodiscard]] const Item& value() const& {
+    throw_unless_here();
+    return *item_;
+  }
+  [[nodiscard]] Item value() && {
+    throw_unless_here();
+    return *std::move(item_);
+  }
+
+ private:
+  void throw_unless_here() const {
+    Outcome::value();
+    if (!item_) throw std::system_error(error_of(ENODATA));
+  }
+
+  std::optional<Item> item_;
+};
+
 namespace detail {
 
 // The operation behind an Arrivals, which may be gone before the last event. `Read` makes an item of an event.
@@ -23,9 +63,9 @@ class Arriving final : public Operation {
     ended_ = static_cast<bool>(why_);
   }
   [[nodiscard]] bool has_news() const noexcept { return ended_ || !here_.empty(); }
-  [[nodiscard]] std::optional<Item> take() {
-    if (here_.empty()) return std::nullopt;
-    std::optional<Item> first(std::move(here_.front()));
+  [[nodiscard]] Arrived<Item> take() {
+    if (here_.empty()) return Arrived<Item>(why_);
+    Arrived<Item> first(std::move(here_.front()));
     here_.pop_front();
     return first;
   }
@@ -85,18 +125,19 @@ class [[nodiscard]] Arrivals {
   Arrivals(Loop* loop, const Post& post, Read read)
       : arriving_(new detail::Arriving<Item, Read>(loop, post, std::move(read))) {}
 
-  // co_await gives a std::optional<Item>: the next one, at once if it is here; nothing: no more will come, and error()
-  // tells why. By one coroutine at a time; this object stays until it has resumed.
+  // co_await gives an Arrived<Item>: the next one, at once if it is here; or nothing: no more will come. By one coroutine
+  // at a time; this object stays until it has resumed.
   [[nodiscard]] auto next() noexcept {
     struct Await {
       detail::Arriving<Item, Read>& arriving;
       [[nodiscard]] bool await_ready() const noexcept { return arriving.has_news(); }
       void await_suspend(std::coroutine_handle<> waiter) const noexcept { arriving.wait(waiter); }
-      [[nodiscard]] std::optional<Item> await_resume() const { return arriving.take(); }
+      [[nodiscard]] Arrived<Item> await_resume() const { return arriving.take(); }
     };
     return Await{*arriving_};
   }
-  // After next() has given nothing. No error: the peer has ended its sending. ENOMEM: one that came is lost.
+  // That of the Arrived which says that no more will come. No error: the peer has ended its sending. ENOMEM: one that
+  // came is lost.
   [[nodiscard]] std::error_code error() const noexcept { return arriving_->why(); }
   // Takes the call back; next() gives what is here, then nothing.
   void close() noexcept { arriving_->close(); }

@@ -13,23 +13,24 @@ namespace exs::cpp {
 struct Accepted;
 
 // What a poll found.
-struct [[nodiscard]] Polled {
-  std::error_code error;
+struct [[nodiscard]] Polled : Outcome {
   std::uint32_t revents = 0;      // EXS_POLL*
   std::uint64_t next_length = 0;  // EXS_POLLIN: of the message that the next receive gets
+
+  std::uint32_t value() const {
+    Outcome::value();
+    return revents;
+  }
 };
 
 namespace detail {
 
 struct ReadPolled {
   Polled operator()(const Event& event) const noexcept {
-    return {event.error(), event.revents(), event.next_length()};
+    return {{event.error()}, event.revents(), event.next_length()};
   }
 };
 
-struct ReadError {
-  std::error_code operator()(const Event& event) const noexcept { return event.error(); }
-};
 struct ReadAccepted {
   Loop* loop;
   inline Accepted operator()(const Event& event) const noexcept;
@@ -160,19 +161,19 @@ class AsyncSocket {
     return {attached_.loop(), post};
   }
 
-  // --- co_await gives a std::error_code ---
+  // --- co_await gives an Outcome ---
   auto connect(const Address& address) const {
     const auto post = [address, socket = number()](exs_qhandle_t queue, void* handle) {
       return exs_connect(socket, address.get(), address.length(), 0, queue, handle);
     };
-    return Awaiting(attached_.loop(), post, detail::ReadError());
+    return Awaiting(attached_.loop(), post, detail::ReadOutcome());
   }
   // Completes when the peer has been told; with SHUT_WR, after the sends that were posted before.
   auto shutdown(int how) const {
     const auto post = [how, socket = number()](exs_qhandle_t queue, void* handle) {
       return exs_shutdown_async(socket, how, queue, handle);
     };
-    return Awaiting(attached_.loop(), post, detail::ReadError());
+    return Awaiting(attached_.loop(), post, detail::ReadOutcome());
   }
   // Closes the socket as soon as it is awaited. Operations that other coroutines await complete.
   auto close() {
@@ -184,7 +185,7 @@ class AsyncSocket {
       }
       return result;
     };
-    return Awaiting(attached_.loop(), post, detail::ReadError());
+    return Awaiting(attached_.loop(), post, detail::ReadOutcome());
   }
 
   // --- co_await gives an Accepted ---
@@ -193,7 +194,8 @@ class AsyncSocket {
   auto accept(Loop& loop) const { return accept(&loop); }
 
   // --- Calls that stay; co_await of next() gives one after the other ---
-  // Connections, as accept(). An Accepted with an error is a client that could not connect; others follow.
+  // Connections, as accept(). One that the system has prevented, for instance by lack of memory or descriptors, is an
+  // Accepted with an error and without a socket; others follow.
   [[nodiscard]] Connections accept_all() const { return accept_all(attached_.loop()); }
   [[nodiscard]] Connections accept_all(Loop& loop) const { return accept_all(&loop); }
   // Messages, or pieces of a stream, in buffers of the pool, which must outlive them and this.
@@ -217,14 +219,27 @@ class AsyncSocket {
   detail::Attached attached_;
 };
 
-struct Accepted {
-  std::error_code error;
+// One connection. With an error there is none, and the socket is not open: what is awaited on it gives ECANCELED.
+struct [[nodiscard]] Accepted : Outcome {
   AsyncSocket socket;
+
+  [[nodiscard]] AsyncSocket& value() & {
+    Outcome::value();
+    return socket;
+  }
+  [[nodiscard]] const AsyncSocket& value() const& {
+    Outcome::value();
+    return socket;
+  }
+  [[nodiscard]] AsyncSocket value() && {
+    Outcome::value();
+    return std::move(socket);
+  }
 };
 
 inline Accepted detail::ReadAccepted::operator()(const Event& event) const noexcept {
-  if (event.new_socket() == -1) return {event.error(), {}};
-  return {event.error(), AsyncSocket(*loop, Socket(event.new_socket()))};
+  if (event.new_socket() == -1) return {{event.error()}, {}};
+  return {{event.error()}, AsyncSocket(*loop, Socket(event.new_socket()))};
 }
 
 inline Connections AsyncSocket::accept_all(Loop* loop) const {

@@ -36,21 +36,21 @@ class [[nodiscard]] Sleeping final : public detail::Timer {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter) noexcept {
     waiter_ = waiter;
-    outcome_ = loop_.is_ending() ? error_of(ECANCELED) : loop_.timers().add(due_, *this);
-    return !outcome_;
+    error_ = loop_.is_ending() ? error_of(ECANCELED) : loop_.timers().add(due_, *this);
+    return !error_;
   }
-  [[nodiscard]] std::error_code await_resume() const noexcept { return outcome_; }
+  [[nodiscard]] Outcome await_resume() const noexcept { return {error_}; }
 
  private:
   void expire(std::error_code why) override {
-    outcome_ = why;
+    error_ = why;
     waiter_.resume();
   }
 
   Loop& loop_;
   const Clock::time_point due_;
   std::coroutine_handle<> waiter_;
-  std::error_code outcome_;
+  std::error_code error_;
 };
 
 inline Sleeping Loop::sleep_until(Clock::time_point due) noexcept {
@@ -74,31 +74,30 @@ class [[nodiscard]] Watching final : public detail::DescriptorWait, private deta
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiter) noexcept {
     waiter_ = waiter;
-    outcome_ =
-        loop_.is_ending() ? error_of(ECANCELED) : loop_.descriptors().add(loop_.queue().handle(), *this);
-    if (outcome_ || !due_) return !outcome_;
-    outcome_ = loop_.timers().add(*due_, *this);
-    if (outcome_) loop_.descriptors().remove(*this);
-    return !outcome_;
+    error_ = loop_.is_ending() ? error_of(ECANCELED) : loop_.descriptors().add(loop_.queue().handle(), *this);
+    if (error_ || !due_) return !error_;
+    error_ = loop_.timers().add(*due_, *this);
+    if (error_) loop_.descriptors().remove(*this);
+    return !error_;
   }
-  [[nodiscard]] std::error_code await_resume() const noexcept { return outcome_; }
+  [[nodiscard]] Outcome await_resume() const noexcept { return {error_}; }
 
  private:
   void ready(std::error_code why) override {
     loop_.timers().remove(*this);
-    outcome_ = why;
+    error_ = why;
     waiter_.resume();
   }
   void expire(std::error_code why) override {
     loop_.descriptors().remove(*this);
-    outcome_ = why ? why : error_of(ETIMEDOUT);
+    error_ = why ? why : error_of(ETIMEDOUT);
     waiter_.resume();
   }
 
   Loop& loop_;
   std::optional<Clock::time_point> due_;
   std::coroutine_handle<> waiter_;
-  std::error_code outcome_;
+  std::error_code error_;
 };
 
 inline Watching Loop::readable(int descriptor) noexcept {
@@ -148,6 +147,9 @@ Limited<Post, Read> with_timeout(Clock::duration time, Awaiting<Post, Read> oper
 
 namespace detail {
 
+struct ReadOutcome {
+  Outcome operator()(const Event& event) const noexcept { return {event.error()}; }
+};
 struct ReadResult {
   Result operator()(const Event& event) const noexcept { return event.result(); }
 };

@@ -138,11 +138,11 @@ class Descriptors {
     epoll_event wanted{};
     wanted.data.fd = descriptor;
     for (const DescriptorWait* wait : waits) wanted.events |= wait->direction_;
-    if (wanted.events == 0) return outcome_of(::epoll_ctl(set_, EPOLL_CTL_DEL, descriptor, nullptr));
+    if (wanted.events == 0) return error_after(::epoll_ctl(set_, EPOLL_CTL_DEL, descriptor, nullptr));
     wanted.events |= EPOLLONESHOT;
     if (::epoll_ctl(set_, EPOLL_CTL_MOD, descriptor, &wanted) == 0) return {};
     if (errno != ENOENT) return error_of(errno);
-    return outcome_of(::epoll_ctl(set_, EPOLL_CTL_ADD, descriptor, &wanted));
+    return error_after(::epoll_ctl(set_, EPOLL_CTL_ADD, descriptor, &wanted));
   }
   // A failure or a hang-up makes both directions ready: the next call on the descriptor tells it. So does one that
   // cannot be watched any more.

@@ -1,4 +1,4 @@
-// Errors in the C++ layer: errno values as std::error_code.
+// Errors in the C++ layer: errno values as std::error_code, and what became of calls and operations.
 #ifndef EXS_CPP_ERROR_HPP
 #define EXS_CPP_ERROR_HPP
 
@@ -16,8 +16,8 @@ inline std::error_code error_of(int number) noexcept {
   return {number, std::generic_category()};
 }
 
-// The outcome of a call that returned `result`; -1: the error is in errno.
-inline std::error_code outcome_of(int result) noexcept {
+// The error of a call that returned `result`; -1: it is in errno.
+inline std::error_code error_after(int result) noexcept {
   return error_of(result == -1 ? errno : 0);
 }
 
@@ -30,20 +30,35 @@ inline int checked(int result, const char* call) {
   return result;
 }
 
-// The outcome of a transfer.
-struct [[nodiscard]] Result {
+// What became of a call, or of an operation. Whatever may fail while a program runs gives one, and so does each
+// co_await, or a type that derives from it and says more. The same words hold for all of them:
+//   if (outcome)       it has succeeded
+//   outcome.error      why not
+//   outcome.value()    what it has brought; throws the error as std::system_error if there is one
+struct Outcome {
   std::error_code error;
+
+  explicit operator bool() const noexcept { return !error; }
+  void value() const {
+    if (error) throw std::system_error(error);
+  }
+};
+
+inline Outcome outcome_of(int result) noexcept {
+  return {error_after(result)};
+}
+
+// The outcome of a transfer.
+struct [[nodiscard]] Result : Outcome {
   std::size_t bytes = 0;
   std::uint32_t flags = 0;  // EXS_EVF_*
 
-  explicit operator bool() const noexcept { return !error; }
   // The peer has ended its sending.
   [[nodiscard]] bool ended() const noexcept { return (flags & EXS_EVF_EOF) != 0; }
   // The message was longer than the buffer.
   [[nodiscard]] bool truncated() const noexcept { return (flags & EXS_EVF_TRUNC) != 0; }
-  // Returns the bytes, or throws the error.
   std::size_t value() const {
-    if (error) throw std::system_error(error);
+    Outcome::value();
     return bytes;
   }
 };

@@ -128,40 +128,40 @@ class Loop {
   void on_other_event(std::function<void(const Event&)> handler) { on_other_event_ = std::move(handler); }
   // Calls the function in the loop's thread, soon. ENOMEM; EAGAIN the queue is full and cannot be deeper: the
   // function will not be called. Thread: any.
-  std::error_code post(std::function<void()> function) noexcept {
+  Outcome post(std::function<void()> function) noexcept {
     const std::lock_guard guard(posted_mutex_);
     try {
       posted_.push_back(std::move(function));
     } catch (const std::bad_alloc&) {
-      return error_of(ENOMEM);
+      return {error_of(ENOMEM)};
     }
     if (posted_.size() > 1) return {};  // the loop is woken already
     const std::error_code error = wake();
     if (error) posted_.pop_back();
-    return error;
+    return {error};
   }
   // Runs until this task has ended, and returns its result or rethrows its exception.
   template <typename T>
   T block_on(Task<T> task) {
-    Outcome<T> outcome;
-    run_into(std::move(task), outcome);
-    while (!outcome.ended) step_once(std::nullopt);
-    if (outcome.thrown) std::rethrow_exception(outcome.thrown);
-    if constexpr (!std::is_void_v<T>) return std::move(*outcome.value);
+    TaskEnd<T> end;
+    run_into(std::move(task), end);
+    while (!end.ended) step_once(std::nullopt);
+    if (end.thrown) std::rethrow_exception(end.thrown);
+    if constexpr (!std::is_void_v<T>) return std::move(*end.value);
   }
   // Makes run() return after the events that are in the queue. Thread: any.
-  std::error_code stop() const noexcept {
+  Outcome stop() const noexcept {
     stop_asked_ = true;
-    return wake();
+    return {wake()};
   }
   // The number of spawned tasks that have not ended.
   [[nodiscard]] std::size_t tasks() const noexcept { return tasks_; }
 
-  // co_await gives a std::error_code, ECANCELED when the loop ends before.
+  // co_await gives an Outcome, ECANCELED when the loop ends before.
   inline Sleeping sleep_until(Clock::time_point due) noexcept;
   inline Sleeping sleep_for(Clock::duration time) noexcept;
   // Wait until a descriptor of another library or of the kernel is readable, writable. It must stay open until
-  // then. co_await gives a std::error_code: EBADF; EPERM files of a disk, which are always ready; EMFILE, ENOMEM;
+  // then. co_await gives an Outcome: EBADF; EPERM files of a disk, which are always ready; EMFILE, ENOMEM;
   // ECANCELED when the loop ends before.
   inline Watching readable(int descriptor) noexcept;
   inline Watching writable(int descriptor) noexcept;
@@ -187,7 +187,7 @@ class Loop {
   static constexpr int kBatch = 64;  // events dequeued at once
 
   template <typename T>
-  struct Outcome {
+  struct TaskEnd {
     bool ended = false;
     std::exception_ptr thrown;
     std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> value;
@@ -203,17 +203,17 @@ class Loop {
     --tasks_;
   }
   template <typename T>
-  static detail::Detached run_into(Task<T> task, Outcome<T>& outcome) {
+  static detail::Detached run_into(Task<T> task, TaskEnd<T>& end) {
     try {
       if constexpr (std::is_void_v<T>) {
         co_await std::move(task);
       } else {
-        outcome.value.emplace(co_await std::move(task));
+        end.value.emplace(co_await std::move(task));
       }
     } catch (...) {
-      outcome.thrown = std::current_exception();
+      end.thrown = std::current_exception();
     }
-    outcome.ended = true;
+    end.ended = true;
   }
 
   void rethrow() {
@@ -226,7 +226,7 @@ class Loop {
   std::error_code post_with_room(const Post& post, void* handle) const noexcept {
     for (;;) {
       const int depth = depth_;
-      const std::error_code error = outcome_of(post(queue_.handle(), handle));
+      const std::error_code error = error_after(post(queue_.handle(), handle));
       if (error != std::errc::resource_unavailable_try_again || grow(depth) != Room::kMore) return error;
     }
   }
@@ -234,7 +234,7 @@ class Loop {
   std::error_code wake() const noexcept {
     for (;;) {
       const int depth = depth_;
-      const std::error_code error = outcome_of(exs_qpost(queue_.handle(), own_handle(), nullptr));
+      const std::error_code error = error_after(exs_qpost(queue_.handle(), own_handle(), nullptr));
       if (error != std::errc::resource_unavailable_try_again || grow(depth) == Room::kNone) return error;
     }
   }

@@ -179,34 +179,19 @@ class Event {
   [[nodiscard]] T* handle() const noexcept {
     return static_cast<T*>(event_->exs_evt_ahandle);
   }
-  // Bytes moved by a transfer; 0 for other events.
-  [[nodiscard]] std::size_t bytes() const noexcept {
-    switch (type()) {
-      case EXS_EVT_SEND:
-      case EXS_EVT_RECV:
-      case EXS_EVT_PEER_READ:
-      case EXS_EVT_PEER_WRITE: return event_->exs_evt_union.exs_evt_xfer.exs_evt_length;
-      case EXS_EVT_SENDMSG:
-      case EXS_EVT_RECVMSG: return event_->exs_evt_union.exs_evt_xfermsg.exs_evt_length;
-      case EXS_EVT_SENDFILE: return event_->exs_evt_union.exs_evt_xferfile.exs_evt_length;
-      default: return 0;
-    }
+  // What it carries, as exs_event_bytes(3) says; 0, null, -1 or EXS_MHANDLE_INVALID if it does not carry that.
+  [[nodiscard]] std::size_t bytes() const noexcept { return exs_event_bytes(event_); }
+  [[nodiscard]] std::byte* buffer() const noexcept {
+    return static_cast<std::byte*>(exs_event_buffer(event_));
   }
-  [[nodiscard]] Result result() const noexcept { return {error(), bytes(), flags()}; }
-  // Of EXS_EVT_SEND and EXS_EVT_RECV.
-  [[nodiscard]] const exs_evt_xfer_t& transfer() const noexcept { return event_->exs_evt_union.exs_evt_xfer; }
-  // The new socket of EXS_EVT_ACCEPT; -1 for other events.
-  [[nodiscard]] int new_socket() const noexcept {
-    return type() == EXS_EVT_ACCEPT ? event_->exs_evt_union.exs_evt_accept.exs_evt_newsocket : -1;
-  }
-  // The flags of EXS_EVT_POLL; 0 for other events.
-  [[nodiscard]] std::uint32_t revents() const noexcept {
-    return type() == EXS_EVT_POLL ? event_->exs_evt_union.exs_evt_poll.exs_evt_revents : 0;
-  }
-  // Of EXS_EVT_POLL with EXS_POLLIN: the length of the message that the next receive gets; 0 for other events.
-  [[nodiscard]] std::uint64_t next_length() const noexcept {
-    return type() == EXS_EVT_POLL ? event_->exs_evt_union.exs_evt_poll.exs_evt_next_length : 0;
-  }
+  [[nodiscard]] exs_mhandle_t region() const noexcept { return exs_event_region(event_); }
+  [[nodiscard]] std::uint64_t offset() const noexcept { return exs_event_offset(event_); }
+  [[nodiscard]] std::uint32_t count() const noexcept { return exs_event_count(event_); }
+  [[nodiscard]] int new_socket() const noexcept { return exs_event_new_socket(event_); }
+  [[nodiscard]] std::uint32_t revents() const noexcept { return exs_event_revents(event_); }
+  [[nodiscard]] std::uint64_t next_length() const noexcept { return exs_event_next_length(event_); }
+  [[nodiscard]] std::uint64_t user(unsigned word) const noexcept { return exs_event_user(event_, word); }
+  [[nodiscard]] Result result() const noexcept { return {{error()}, bytes(), flags()}; }
 
  private:
   const exs_event_t* event_;
@@ -216,9 +201,13 @@ class Event {
 class Queue {
  public:
   using Timeout = std::optional<std::chrono::nanoseconds>;  // none: no limit
-  struct [[nodiscard]] Taken {
-    std::error_code error;
+  struct [[nodiscard]] Taken : Outcome {
     std::span<exs_event_t> events;
+
+    [[nodiscard]] std::span<exs_event_t> value() const {
+      Outcome::value();
+      return events;
+    }
   };
 
   explicit Queue(int depth) : handle_(exs_qcreate(depth)) {
@@ -238,11 +227,11 @@ class Queue {
   Taken wait(std::span<exs_event_t> room, int min = 1, Timeout timeout = std::nullopt) const noexcept {
     const int max = room.size() < EXS_EVTVEC_MAX ? static_cast<int>(room.size()) : EXS_EVTVEC_MAX;
     const int taken = exs_qwait(handle_, room.data(), max, min, timeout ? timeout->count() : -1);
-    if (taken == -1) return {error_of(errno), {}};
+    if (taken == -1) return {{error_of(errno)}, {}};
     return {{}, room.first(static_cast<std::size_t>(taken))};
   }
   // Posts an EXS_EVT_USER event.
-  std::error_code post(void* handle, const std::uint64_t* user = nullptr) const noexcept {
+  Outcome post(void* handle, const std::uint64_t* user = nullptr) const noexcept {
     return outcome_of(exs_qpost(handle_, handle, user));
   }
   template <typename T>

@@ -17,8 +17,9 @@ class PeerReads {
 
   // Not at all after the limit: EINPROGRESS the owner has changed what was read before, else ETIMEDOUT. A first read
   // takes place in any case; one that then finds no persistent send ends with ENOMSG.
-  Task<std::error_code> read(std::span<std::byte> into, exs_mhandle_t region, std::uint64_t offset) {
-    if (has_read_ && due_ && Clock::now() >= *due_) co_return error_of(met_update_ ? EINPROGRESS : ETIMEDOUT);
+  Task<Outcome> read(std::span<std::byte> into, exs_mhandle_t region, std::uint64_t offset) {
+    if (has_read_ && due_ && Clock::now() >= *due_)
+      co_return Outcome{error_of(met_update_ ? EINPROGRESS : ETIMEDOUT)};
     Awaiting receive(
         loop_,
         [=, this](exs_qhandle_t queue, void* handle) {
@@ -31,10 +32,10 @@ class PeerReads {
     } else {
       read = co_await receive;
     }
-    has_read_ = has_read_ || !read.error;
-    if (read.error == std::errc::timed_out) co_return error_of(ENOMSG);
-    if (!read.error && read.bytes != into.size()) co_return error_of(ECANCELED);
-    co_return read.error;
+    has_read_ = has_read_ || read;
+    if (read.error == std::errc::timed_out) co_return Outcome{error_of(ENOMSG)};
+    if (read && read.bytes != into.size()) co_return Outcome{error_of(ECANCELED)};
+    co_return read;
   }
   void count_retry() noexcept { met_update_ = true; }
 
@@ -47,29 +48,28 @@ class PeerReads {
 };
 
 template <typename Reading>
-Task<std::error_code> take(PeerReads& reads, std::span<std::byte> into, exs_mhandle_t region,
-                           Reading& reading) {
+Task<Outcome> take(PeerReads& reads, std::span<std::byte> into, exs_mhandle_t region, Reading& reading) {
   for (;;) {
     const PeerRead next = reading.next();
     const bool is_data = next.words.empty();
-    const std::error_code error =
-        co_await reads.read(is_data ? into : std::as_writable_bytes(next.words),
-                            is_data ? region : EXS_MHANDLE_UNREGISTERED, next.offset);
-    if (error) co_return error;
+    const Outcome read = co_await reads.read(is_data ? into : std::as_writable_bytes(next.words),
+                                             is_data ? region : EXS_MHANDLE_UNREGISTERED, next.offset);
+    if (!read) co_return read;
     const Progress progress = reading.advance();
     if (progress == Progress::kRetry) reads.count_retry();
-    if (progress == Progress::kDone || errno_of(progress) != 0) co_return error_of(errno_of(progress));
+    if (progress == Progress::kDone || errno_of(progress) != 0)
+      co_return Outcome{error_of(errno_of(progress))};
   }
 }
 
 // A snapshot has all of its bytes, or none.
-inline Result result_of(std::error_code error, std::span<const std::byte> into) noexcept {
-  return {error, error ? 0 : into.size(), 0};
+inline Result result_of(const Outcome& taken, std::span<const std::byte> into) noexcept {
+  return {taken, taken ? into.size() : 0, 0};
 }
 
 inline Task<Result> take_window(PeerReads reads, std::span<std::byte> into, exs_mhandle_t region,
                                 std::uint64_t offset, std::uint64_t window_offset) {
-  if (into.empty() || window_offset % WindowReading::kAlignment != 0) co_return Result{error_of(EINVAL)};
+  if (into.empty() || window_offset % WindowReading::kAlignment != 0) co_return Result{{error_of(EINVAL)}};
   WindowReading reading(offset, window_offset);
   co_return result_of(co_await take(reads, into, region, reading), into);
 }
@@ -77,11 +77,11 @@ inline Task<Result> take_window(PeerReads reads, std::span<std::byte> into, exs_
 inline Task<Result> take_snapshot(PeerReads reads, std::span<std::byte> into, exs_mhandle_t region,
                                   std::uint64_t offset, std::uint64_t slots_offset,
                                   exs_snapshot_t* snapshot) {
-  if (into.empty() || slots_offset % SlotReading::kAlignment != 0) co_return Result{error_of(EINVAL)};
+  if (into.empty() || slots_offset % SlotReading::kAlignment != 0) co_return Result{{error_of(EINVAL)}};
   SlotReading reading(into.size(), offset, slots_offset, snapshot == nullptr ? 0 : snapshot->span);
-  const std::error_code error = co_await take(reads, into, region, reading);
-  if (!error && snapshot != nullptr) *snapshot = reading.result();
-  co_return result_of(error, into);
+  const Outcome taken = co_await take(reads, into, region, reading);
+  if (taken && snapshot != nullptr) *snapshot = reading.result();
+  co_return result_of(taken, into);
 }
 
 }  // namespace exs::cpp::detail

@@ -30,8 +30,8 @@ class ReceivePool {
 
   [[nodiscard]] exs_phandle_t handle() const noexcept { return handle_; }
   // What an event of Socket::recv_pooled, or of a send of the same memory, names.
-  std::error_code give_back(const exs_event_t& event) const noexcept {
-    return outcome_of(exs_pool_return(handle_, event.exs_evt_union.exs_evt_xfer.exs_evt_buf));
+  Outcome give_back(const exs_event_t& event) const noexcept {
+    return outcome_of(exs_pool_return(handle_, exs_event_buffer(&event)));
   }
 
  private:
@@ -42,10 +42,7 @@ class ReceivePool {
 class PooledMessage {
  public:
   PooledMessage(const Event& event, exs_phandle_t pool) noexcept
-      : result_(event.result()),
-        memory_(static_cast<std::byte*>(event.transfer().exs_evt_buf)),
-        region_(event.transfer().exs_evt_mhandle),
-        pool_(pool) {}
+      : result_(event.result()), memory_(event.buffer()), region_(event.region()), pool_(pool) {}
   ~PooledMessage() {
     if (memory_ != nullptr) exs_pool_return(pool_, memory_);
   }

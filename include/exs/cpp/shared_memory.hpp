@@ -9,15 +9,17 @@
 namespace exs::cpp {
 
 // What the peer has done with the memory since the use before.
-struct [[nodiscard]] PeerUse {
-  // Without an error: the peer has read or written. Else the memory is no longer open to it: ECANCELED, ECONNRESET
-  // and what else the event of a persistent operation may say; also when the post was refused.
-  std::error_code error;
+// Without an error: the peer has read or written. Else the memory is no longer open to it: ECANCELED, ECONNRESET and
+// what else the event of a persistent operation may say; also when the post was refused.
+struct [[nodiscard]] PeerUse : Outcome {
   std::uint32_t transfers = 0;
   std::size_t bytes = 0;
   std::uint64_t offset = 0;  // of the last transfer
 
-  explicit operator bool() const noexcept { return !error; }
+  std::size_t value() const {
+    Outcome::value();
+    return bytes;
+  }
 };
 
 namespace detail {
@@ -32,7 +34,7 @@ class OpenMemory final : public Operation {
   [[nodiscard]] bool has_news() const noexcept { return ended_ || use_.transfers > 0; }
   [[nodiscard]] PeerUse take() noexcept {
     if (use_.transfers > 0) return std::exchange(use_, {});
-    return {ended_, 0, 0, 0};
+    return {{ended_}, 0, 0, 0};
   }
   void wait(std::coroutine_handle<> waiter) noexcept { waiter_ = waiter; }
   void close() noexcept {
@@ -48,10 +50,9 @@ class OpenMemory final : public Operation {
  private:
   bool hear(const exs_event_t& notice) override {
     if (notice.exs_evt_type != EXS_EVT_PEER_READ && notice.exs_evt_type != EXS_EVT_PEER_WRITE) return false;
-    const exs_evt_xfer_t& transfers = notice.exs_evt_union.exs_evt_xfer;
-    use_.transfers += transfers.exs_evt_count;
-    use_.bytes += transfers.exs_evt_length;
-    use_.offset = transfers.exs_evt_offset;
+    use_.transfers += exs_event_count(&notice);
+    use_.bytes += exs_event_bytes(&notice);
+    use_.offset = exs_event_offset(&notice);
     tell();
     return true;
   }

@@ -105,50 +105,50 @@ class Socket {
   [[nodiscard]] Address peer_address() const { return address_from(exs_getpeername, "exs_getpeername"); }
 
   // --- Operations; without an error exactly one event follows ---
-  std::error_code connect(const Address& address, Target target) noexcept {
+  Outcome connect(const Address& address, Target target) noexcept {
     return outcome_of(exs_connect(number_, address.get(), address.length(), 0, target.queue, target.handle));
   }
-  std::error_code accept(Target target) const noexcept {
+  Outcome accept(Target target) const noexcept {
     return outcome_of(exs_accept(number_, nullptr, 0, target.queue, target.handle));
   }
   // An event for each connection, and a last one without EXS_EVF_MORE.
-  std::error_code accept_all(Target target) const noexcept {
+  Outcome accept_all(Target target) const noexcept {
     return outcome_of(exs_accept(number_, nullptr, EXS_MULTISHOT, target.queue, target.handle));
   }
   // An event for each message, with a buffer of the pool, and a last one without EXS_EVF_MORE.
-  std::error_code recv_pooled(exs_phandle_t pool, Target target) const noexcept {
+  Outcome recv_pooled(exs_phandle_t pool, Target target) const noexcept {
     return outcome_of(exs_recv_pooled(number_, pool, 0, target.queue, target.handle));
   }
-  std::error_code send(std::span<const std::byte> bytes, Target target,
-                       exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED, int flags = 0) const noexcept {
+  Outcome send(std::span<const std::byte> bytes, Target target,
+               exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED, int flags = 0) const noexcept {
     return outcome_of(
         exs_send(number_, bytes.data(), bytes.size(), flags, target.queue, target.handle, region));
   }
-  std::error_code recv(std::span<std::byte> into, Target target,
-                       exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED, int flags = 0) const noexcept {
+  Outcome recv(std::span<std::byte> into, Target target, exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED,
+               int flags = 0) const noexcept {
     return outcome_of(
         exs_recv(number_, into.data(), into.size(), flags, target.queue, target.handle, region));
   }
   // At an offset of the peer's persistent memory.
-  std::error_code send_at(std::uint64_t offset, std::span<const std::byte> bytes, Target target,
-                          exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED, int flags = 0) const noexcept {
+  Outcome send_at(std::uint64_t offset, std::span<const std::byte> bytes, Target target,
+                  exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED, int flags = 0) const noexcept {
     return outcome_of(exs_send_offset(number_, bytes.data(), bytes.size(), flags, target.queue, target.handle,
                                       region, offset));
   }
-  std::error_code recv_at(std::uint64_t offset, std::span<std::byte> into, Target target,
-                          exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED, int flags = 0) const noexcept {
+  Outcome recv_at(std::uint64_t offset, std::span<std::byte> into, Target target,
+                  exs_mhandle_t region = EXS_MHANDLE_UNREGISTERED, int flags = 0) const noexcept {
     return outcome_of(exs_recv_offset(number_, into.data(), into.size(), flags, target.queue, target.handle,
                                       region, offset));
   }
-  std::error_code flush() const noexcept { return outcome_of(exs_flush(number_)); }
-  std::error_code shutdown(int how) const noexcept { return outcome_of(exs_shutdown(number_, how)); }
+  Outcome flush() const noexcept { return outcome_of(exs_flush(number_)); }
+  Outcome shutdown(int how) const noexcept { return outcome_of(exs_shutdown(number_, how)); }
   // Cancels all operations, or those with this handle. Returns how many match, 0 also on an error.
   int cancel() const noexcept { return matched(exs_cancel(number_, nullptr, EXS_CAF_FILDES)); }
   int cancel(void* handle) const noexcept {
     return matched(exs_cancel(number_, handle, EXS_CAF_FILDES | EXS_CAF_AHANDLE));
   }
   // Blocks for at most the linger time. The socket is closed even if an error is returned.
-  std::error_code close() noexcept { return outcome_of(exs_close(release())); }
+  Outcome close() noexcept { return outcome_of(exs_close(release())); }
 
  private:
   using NameCall = int (*)(int, sockaddr*, socklen_t*);
