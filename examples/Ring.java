@@ -8,7 +8,17 @@ import exs.MessageChannel;
 import exs.Status;
 
 final class Ring {
+  private static final String HELP = """
+      usage: exs-run -n RANKS java -cp exs.jar:. Ring
+      Each rank adds 1 to a number and passes it on. The first rank prints where it came from.
+      The exit status is 0, or 1 after an error.
+      """;
+
   public static void main(String[] arguments) throws ExsException {
+    if (arguments.length == 1 && "--help".equals(arguments[0])) {
+      System.out.print(HELP);
+      return;
+    }
     try (MessageChannel channel = MessageChannel.open()) {
       final int rank = channel.rank();
       final int size = channel.size();

@@ -37,7 +37,22 @@ class Web {
       </script></body></html>
       """;
 
+  private static final String HELP = """
+      usage: java -cp ... Web [TCP-PORT EXS-PORT]
+      Serves a page with pictures, by TCP and by exs at the same time, until a signal ends it.
+      It listens at 127.0.0.1, at any free ports by default. run-Web.sh has the class path.
+      The exit status is 1 after an error, or 2 if the arguments are invalid.
+      """;
+
   public static void main(String[] arguments) throws Exception {
+    if (arguments.length == 1 && "--help".equals(arguments[0])) {
+      System.out.print(HELP);
+      return;
+    }
+    if (arguments.length != 0 && arguments.length != 2) {
+      System.err.print(HELP);
+      System.exit(2);
+    }
     final Path files = Files.createTempDirectory("exs-web-");
     Runtime.getRuntime().addShutdownHook(new Thread(() -> remove(files)));
     fill(files);

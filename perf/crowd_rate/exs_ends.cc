@@ -75,9 +75,9 @@ class ExsClient final : public Client {
   void start_connect(std::uint16_t port) {
     exs::cpp::Socket& socket = sockets_.emplace_back(exs::cpp::Socket::create());
     tools::set_provider(socket, settings_.provider);
-    const std::error_code refused =
+    const exs::cpp::Outcome connect =
         socket.connect(exs::cpp::Address("127.0.0.1", port), {queue_.handle(), nullptr});
-    if (refused) tools::fail("exs_connect", refused.value());
+    if (!connect) tools::fail("exs_connect", connect.error.value());
   }
 
   std::span<const exs_event_t> take() {
@@ -107,8 +107,8 @@ class ExsServer final : public Server {
         listener_(exs::cpp::Socket::create()) {
     tools::set_provider(listener_, settings.provider);
     tools::listen_at(listener_, exs::cpp::Address("127.0.0.1", 0), kBacklog, "127.0.0.1, port 0");
-    if (const std::error_code error = listener_.accept_all({queue_.handle()}))
-      tools::fail("exs_accept", error.value());
+    if (const auto accept = listener_.accept_all({queue_.handle()}); !accept)
+      tools::fail("exs_accept", accept.error.value());
   }
 
   [[nodiscard]] std::uint16_t port() const override { return perf::local_port(listener_); }
@@ -132,7 +132,7 @@ class ExsServer final : public Server {
     if (event.exs_evt_type == EXS_EVT_ACCEPT) {
       if (accepted_ == peers_.size()) throw tools::Failure("more connections than there should be");
       Peer& peer = peers_[accepted_++];
-      peer.socket = exs::cpp::Socket(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+      peer.socket = exs::cpp::Socket(exs_event_new_socket(&event));
       receive(peer);
     } else if (event.exs_evt_type == EXS_EVT_RECV) {
       Peer& peer = *static_cast<Peer*>(event.exs_evt_ahandle);

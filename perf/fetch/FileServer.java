@@ -23,7 +23,20 @@ class FileServer {
   private static final int CACHED_BYTES_MAX = (10 << 20) + 1;
   private static final int CACHE_BYTES = 256 << 20;
 
+  private static final String HELP = """
+      usage: java -cp ... FileServer FOLDER
+      Serves the files of FOLDER by TCP and by exs, until a signal ends it.
+      It prints the ports of TCP and of exs, and the ID of the service.
+      perf/fetch/figure3 starts it.
+      The exit status is 1 after an error, or 2 if the arguments are invalid.
+      """;
+
   public static void main(String[] arguments) throws Exception {
+    final boolean isQuestion = arguments.length == 1 && "--help".equals(arguments[0]);
+    if (isQuestion || arguments.length != 1) {
+      (isQuestion ? System.out : System.err).print(HELP);
+      System.exit(isQuestion ? 0 : 2);
+    }
     final Path folder = Path.of(arguments[0]);
     final Server byTcp = new Server();
     final Server byExs = new Server();

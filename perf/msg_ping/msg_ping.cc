@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "perf/msg_ping/overlap.h"
+#include "perf/msg_ping/settings.h"
 #include "perf/support/times.h"
 #include "tools/common/child_process.h"
 #include "tools/common/clock.h"
@@ -23,6 +24,7 @@
 #include "tools/common/histogram.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/json.h"
+#include "tools/common/progress_line.h"
 #include "tools/common/run_info.h"
 #include "tools/common/units.h"
 
@@ -31,25 +33,9 @@ namespace {
 
 using tools::Json;
 
-constexpr std::uint64_t kSizeMaxBytes = std::uint64_t{1} << 30U;
-constexpr std::uint64_t kWindowMax = 4096;
 constexpr int kTag = 1;
 constexpr int kEndTag = 2;
 constexpr int kExitInterrupted = 130;
-
-struct Settings {
-  std::string provider = "auto";
-  std::vector<std::uint64_t> sizes;
-  std::uint32_t messages = 10'000;
-  std::uint32_t warmup = 1'000;
-  std::uint32_t window = 0;      // 0: there and back
-  std::uint32_t compute_us = 0;  // 0: no computation
-  bool is_self = false;
-  bool one_buffer = false;
-  bool verify = false;
-  bool json = false;
-  bool pin = true;
-};
 
 struct Result {
   std::uint64_t size_bytes = 0;
@@ -76,6 +62,7 @@ class Rank {
     result.messages = messages_of(size_bytes, settings_.messages);
     const std::uint64_t warmup =
         std::max(1UL, std::min<std::uint64_t>(settings_.warmup, result.messages / 10));
+    line_.begin(tools::format_size(size_bytes), "messages", {result.messages, 0});
     if (settings_.window == 0) {
       to_and_fro(size_bytes, warmup, nullptr);
       tools::Stopwatch watch;
@@ -84,13 +71,14 @@ class Rank {
       watch.stop();
       result.elapsed_ns = watch.wall_ns();
     } else {
-      one_way(size_bytes, warmup);
+      one_way(size_bytes, warmup, false);
       tools::Stopwatch watch;
       watch.start();
-      result.messages = one_way(size_bytes, result.messages);
+      result.messages = one_way(size_bytes, result.messages, true);
       watch.stop();
       result.elapsed_ns = watch.wall_ns();
     }
+    line_.clear();
     return result;
   }
 
@@ -112,11 +100,16 @@ class Rank {
       if (is_first_) send(1, kTag);
       receive(is_first_ ? 1 : 0, kTag);
       if (!is_first_) send(0, kTag);
-      if (begun_ns != 0) times->record(tools::now_ns() - begun_ns);
+      if (begun_ns != 0) note(i + 1, begun_ns, *times);
       if (settings_.verify && in_ != out_)
         throw tools::Failure("the bytes of a message are not those that were sent");
     }
     return rounds;
+  }
+  void note(std::uint64_t rounds, std::uint64_t begun_ns, tools::Histogram& times) {
+    const std::uint64_t now_ns = tools::now_ns();
+    times.record(now_ns - begun_ns);
+    line_.update(rounds, now_ns);
   }
   void send(int to, int tag) { check(exm_send(ep_, out_.data(), out_.size(), to, tag, 0, 0), "cannot send"); }
   void receive(int from, int tag) {
@@ -125,7 +118,7 @@ class Rank {
   }
 
   // Sends a window of messages at once, and waits for an empty reply. Returns the number of messages.
-  std::uint64_t one_way(std::uint64_t size_bytes, std::uint64_t messages) {
+  std::uint64_t one_way(std::uint64_t size_bytes, std::uint64_t messages, bool counts) {
     const std::uint64_t rounds = std::max<std::uint64_t>(1, messages / settings_.window);
     out_.resize(size_bytes);
     in_.resize(size_bytes * (settings_.one_buffer ? 1 : settings_.window));
@@ -140,6 +133,7 @@ class Rank {
       const int outcome = is_first_ ? exm_recv(ep_, nullptr, 0, 1, kEndTag, 0, nullptr)
                                     : exm_send(ep_, nullptr, 0, 0, kEndTag, 0, 0);
       check(outcome, "cannot end a round");
+      if (counts && is_first_) line_.update((round + 1) * settings_.window);
     }
     return rounds * settings_.window;
   }
@@ -164,6 +158,7 @@ class Rank {
   std::vector<char> out_;
   std::vector<char> in_;
   std::vector<exm_request_t> requests_;
+  tools::ProgressLine line_;  // of the first rank
 };
 
 double us_of(double ns) {
@@ -234,38 +229,46 @@ void print_overlap(const char* who, std::uint64_t size_bytes, const Overlap& ove
   _exit(kExitInterrupted);
 }
 
+void print_overlap_head() {
+  std::printf(
+      "exs-msg-ping %s: means in us of a message, both ranks computing\n%10s %10s %10s %10s %10s %10s "
+      "%11s\n",
+      exs_version_string(), "message", "rank", "alone", "compute", "together", "left", "hidden");
+}
+
+void print_overlaps(const Settings& settings, const std::vector<Json::Object>& results) {
+  Json::Object out = tools::begin_results("exs-msg-ping");
+  out.emplace_back("compute_us", settings.compute_us);
+  out.emplace_back("interrupted", tools::interrupted());
+  out.emplace_back("sizes", tools::array_of(results));
+  tools::print_json(out);
+}
+
 // Measures for each size how much computation hides a message's time.
 void run_overlap(exm_ep_t ep, const Settings& settings) {
   constexpr std::uint64_t kRoundsMax = 200;
   const bool tells = exm_rank(ep) == 0;
-  if (tells && !settings.json)
-    std::printf(
-        "exs-msg-ping %s: means in us of a message, both ranks computing\n%10s %10s %10s %10s %10s %10s "
-        "%11s\n",
-        exs_version_string(), "message", "rank", "alone", "compute", "together", "left", "hidden");
+  if (tells && !settings.json) print_overlap_head();
   OverlapMeasure measure(ep, std::uint64_t{settings.compute_us} * 1000);
   std::vector<Json::Object> results;
   for (const std::uint64_t size_bytes : settings.sizes) {
-    const std::uint64_t rounds = std::min<std::uint64_t>(settings.messages, kRoundsMax);
-    const std::vector<Overlap> found = measure.measure(size_bytes, rounds);
-    if (!tells) continue;
-    if (tools::interrupted()) end_interrupted(ep);
-    if (settings.json) {
+    const OverlapResult found =
+        measure.measure(size_bytes, std::min<std::uint64_t>(settings.messages, kRoundsMax));
+    if (tells && settings.json && found.rounds > 0) {
       results.push_back({{"size_bytes", size_bytes},
-                         {"messages", rounds},
-                         {"sender", object_of(found[0])},
-                         {"receiver", object_of(found[1])}});
-    } else {
-      print_overlap("sender", size_bytes, found[0]);
-      print_overlap("receiver", size_bytes, found[1]);
+                         {"messages", found.rounds},
+                         {"sender", object_of(found.sender)},
+                         {"receiver", object_of(found.receiver)}});
+    } else if (tells && found.rounds > 0) {
+      print_overlap("sender", size_bytes, found.sender);
+      print_overlap("receiver", size_bytes, found.receiver);
     }
+    if (!tells || !tools::interrupted()) continue;
+    if (settings.json) print_overlaps(settings, results);
+    end_interrupted(ep);
   }
   check(exm_finalize(ep), "cannot leave the job");
-  if (!tells || !settings.json) return;
-  Json::Object out = tools::begin_results("exs-msg-ping");
-  out.emplace_back("compute_us", settings.compute_us);
-  out.emplace_back("sizes", tools::array_of(results));
-  tools::print_json(out);
+  if (tells && settings.json) print_overlaps(settings, results);
 }
 
 // The first rank catches the signal and ends the job. The other one must still answer.
@@ -341,50 +344,6 @@ void run_both(const Settings& settings) {
     return 0;
   });
   run_listed(settings, 0, names);
-}
-
-Settings parse(int argc, const char* const* argv) {
-  Settings settings;
-  std::string sizes = "0,8,64,1K,8K,64K,1M";
-  bool no_pin = false;
-  tools::CommandLine line("exs-msg-ping",
-                          "time and rate of messages with tags between two ranks, by their size");
-  line.group("Ranks");
-  line.add_flag("--self", settings.is_self,
-                "Run both ranks here, in two processes, instead of by exs-run -n 2");
-  line.add_flag("--no-pin", no_pin, "With --self: leave the choice of cores to the system");
-  line.add("--provider", settings.provider, "Provider of exs to use")
-      .one_of({"auto", "iwarp", "shm", "verbs"})
-      .shows_default();
-  line.group("Messages");
-  line.add("--size", sizes, "Bytes of a message, several with commas").shows_default();
-  line.add("--messages", settings.messages, "Messages to measure, of each size; fewer long ones")
-      .between(std::uint64_t{1}, std::uint64_t{100'000'000})
-      .shows_default();
-  line.add("--warm-up", settings.warmup, "Messages before them").shows_default();
-  line.add("--window", settings.window,
-           "Messages of one direction that are pending at once; 0: one, there and back")
-      .between(std::uint64_t{0}, kWindowMax)
-      .shows_default();
-  line.add("--compute", settings.compute_us,
-           "Microseconds that both ranks compute while a message travels, up to 200 times: how much of its "
-           "time that hides")
-      .between(std::uint64_t{0}, std::uint64_t{1'000'000})
-      .shows_default();
-  line.add_flag(
-      "--one-buffer", settings.one_buffer,
-      "All messages go to one buffer, which may stay in a cache; without --window it is sent from, too");
-  line.group("Checks and output");
-  line.add_flag("--verify", settings.verify, "Check every byte that arrives");
-  line.add_json_flag(settings.json);
-  line.parse(argc, argv);
-  settings.sizes = tools::parse_sizes(sizes, kSizeMaxBytes);
-  settings.pin = !no_pin;
-  if (settings.compute_us > 0 && (settings.window > 0 || settings.verify))
-    throw tools::UsageError("--compute is for one message at a time, whose bytes it does not look at");
-  if (settings.one_buffer && settings.verify)
-    throw tools::UsageError("--verify needs a buffer for each message: leave out --one-buffer");
-  return settings;
 }
 
 int run(int argc, char** argv) {

@@ -5,6 +5,8 @@
 
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
+#include "tools/common/units.h"
 
 namespace msg_ping {
 namespace {
@@ -12,6 +14,7 @@ namespace {
 constexpr int kOverlapTag = 11;
 constexpr int kMeetTag = 12;
 constexpr int kFiguresTag = 13;
+constexpr int kGoOnTag = 14;
 
 void require(int outcome, const char* what) {
   if (outcome < 0) tools::fail(what, errno);
@@ -83,27 +86,49 @@ void OverlapMeasure::round(bool computes, Overlap& sum) {
   }
 }
 
+// The first rank decides for both.
+bool OverlapMeasure::agree_to_go_on() {
+  char goes_on = is_sender_ && tools::interrupted() ? 0 : 1;
+  if (is_sender_) {
+    require(exm_send(ep_, &goes_on, sizeof goes_on, 1, kGoOnTag, 0, 0), "cannot send");
+  } else {
+    require(exm_recv(ep_, &goes_on, sizeof goes_on, 0, kGoOnTag, 0, nullptr), "cannot receive");
+  }
+  return goes_on != 0;
+}
+
 // Alternates the measurements, because a shared machine's speed changes.
-std::vector<Overlap> OverlapMeasure::measure(std::size_t size_bytes, std::uint64_t rounds) {
+Overlap OverlapMeasure::sum_rounds(std::uint64_t most, std::uint64_t& rounds) {
+  Overlap sum;
+  for (rounds = 0; rounds < most && agree_to_go_on(); ++rounds) {
+    round(false, sum);
+    meet();
+    sum.computed_ns += static_cast<double>(time_of(work_));
+    round(true, sum);
+    if (is_sender_) line_.update(rounds + 1);
+  }
+  return sum;
+}
+
+OverlapResult OverlapMeasure::measure(std::size_t size_bytes, std::uint64_t rounds) {
   bytes_.assign(size_bytes, 1);
   Overlap warm_up;
   round(false, warm_up);
-  Overlap mine;
-  for (std::uint64_t i = 0; i < rounds; ++i) {
-    round(false, mine);
-    meet();
-    mine.computed_ns += static_cast<double>(time_of(work_));
-    round(true, mine);
-  }
+  line_.begin(tools::format_size(size_bytes), "messages", {rounds, 0});
+  OverlapResult result;
+  Overlap mine = sum_rounds(rounds, result.rounds);
+  line_.clear();
+  if (result.rounds == 0) return result;
   for (double* const sum : {&mine.alone_ns, &mine.computed_ns, &mine.together_ns, &mine.left_ns})
-    *sum /= static_cast<double>(rounds);
-  if (!is_sender_) {
+    *sum /= static_cast<double>(result.rounds);
+  if (is_sender_) {
+    result.sender = mine;
+    require(exm_recv(ep_, &result.receiver, sizeof mine, 1, kFiguresTag, 0, nullptr), "cannot receive");
+  } else {
+    result.receiver = mine;
     require(exm_send(ep_, &mine, sizeof mine, 0, kFiguresTag, 0, 0), "cannot send");
-    return {mine};
   }
-  Overlap its;
-  require(exm_recv(ep_, &its, sizeof its, 1, kFiguresTag, 0, nullptr), "cannot receive");
-  return {mine, its};
+  return result;
 }
 
 }  // namespace msg_ping

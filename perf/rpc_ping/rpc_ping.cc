@@ -6,7 +6,6 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -24,6 +23,7 @@
 #include "tools/common/failure.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/json.h"
+#include "tools/common/progress_line.h"
 #include "tools/common/run_info.h"
 #include "tools/common/units.h"
 
@@ -93,20 +93,25 @@ bool goes_on(const Settings& settings, std::uint64_t calls, std::uint64_t now_ns
   return settings.time_ns > 0 ? now_ns < end_ns : calls < settings.calls;
 }
 
+void note(Result& result, std::uint64_t begun_ns, std::uint64_t now_ns, tools::ProgressLine& line) {
+  result.times.record(now_ns - begun_ns);
+  line.update(result.times.count(), now_ns);
+}
+
 void measure_one_by_one(Caller& caller, const Settings& settings, std::vector<char>& bytes,
-                        std::uint64_t end_ns, Result& result) {
+                        std::uint64_t end_ns, Result& result, tools::ProgressLine& line) {
   std::uint64_t begun_ns = tools::now_ns();
   for (std::uint64_t i = 0; goes_on(settings, i, begun_ns, end_ns); ++i) {
     if (settings.pause_us > 0) usleep(settings.pause_us);
     begun_ns = tools::now_ns();
     call_once(caller, bytes, i, settings.verify);
-    result.times.record(tools::now_ns() - begun_ns);
+    note(result, begun_ns, tools::now_ns(), line);
   }
 }
 
 // A call's time runs from its begin to its end, and includes waiting for others.
 void measure_together(Caller& caller, const Settings& settings, std::vector<char>& bytes,
-                      std::uint64_t end_ns, Result& result) {
+                      std::uint64_t end_ns, Result& result, tools::ProgressLine& line) {
   std::deque<std::uint64_t> begun_ns;
   std::uint64_t begun = 0;
   for (std::uint64_t now_ns = tools::now_ns();;) {
@@ -118,7 +123,7 @@ void measure_together(Caller& caller, const Settings& settings, std::vector<char
     if (begun_ns.empty()) return;
     caller.end(bytes);
     now_ns = tools::now_ns();
-    result.times.record(now_ns - begun_ns.front());
+    note(result, begun_ns.front(), now_ns, line);
     begun_ns.pop_front();
   }
 }
@@ -133,7 +138,8 @@ void until_interrupted(Calls&& calls) {
   }
 }
 
-Result measure(Caller& caller, const Settings& settings, std::uint64_t size_bytes) {
+Result measure(Caller& caller, const Settings& settings, std::uint64_t size_bytes,
+               tools::ProgressLine& line) {
   Result result;
   result.size_bytes = size_bytes;
   std::vector<char> bytes(size_bytes, 'x');
@@ -146,12 +152,15 @@ Result measure(Caller& caller, const Settings& settings, std::uint64_t size_byte
       call_once(caller, bytes, i, settings.verify);
   });
   caller.use_of_server();
+  const std::uint64_t calls = settings.time_ns > 0 ? 0 : settings.calls;
+  line.begin(tools::format_size(size_bytes), "calls", {calls, settings.time_ns});
   tools::Stopwatch watch;
   watch.start();
   const std::uint64_t end_ns = watch.start_ns() + settings.time_ns;
   const auto measure_calls = settings.under_way > 1 ? measure_together : measure_one_by_one;
-  until_interrupted([&] { measure_calls(caller, settings, bytes, end_ns, result); });
+  until_interrupted([&] { measure_calls(caller, settings, bytes, end_ns, result, line); });
   watch.stop();
+  line.clear();
   result.elapsed_ns = watch.wall_ns();
   result.client_cpu_ns = watch.cpu_ns();
   result.server = caller.use_of_server();
@@ -215,9 +224,10 @@ int run_client(const Settings& settings, const std::string& host, const std::str
   tools::catch_interrupts();
   if (!settings.json) print_head(settings, pinned);
   std::vector<Json::Object> results;
+  tools::ProgressLine line;
   for (const std::uint64_t size_bytes : settings.sizes) {
     if (tools::interrupted()) break;
-    const Result result = measure(*caller, settings, size_bytes);
+    const Result result = measure(*caller, settings, size_bytes, line);
     if (result.times.count() == 0) continue;
     if (settings.json) {
       results.push_back(object_of(result, settings));
@@ -246,7 +256,7 @@ int run_both(const Settings& settings) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) == -1) tools::fail("cannot make a pipe", errno);
   tools::ChildProcess server([&] {
-    std::signal(SIGINT, SIG_IGN);  // the client ends it
+    tools::leave_interrupts_to_parent();
     if (settings.pin) tools::pin_to_core(1);
     close(ends[0]);
     serve(settings, [&](const std::string& place) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "perf/support/job.h"
+#include "tools/common/progress_line.h"
 
 namespace perf {
 
@@ -39,7 +40,6 @@ class Progress {
   Progress() = default;
   // The first connection reports for all.
   Progress(const Limit& limit, Tally& tally, std::uint32_t connection, OnInterval on_interval);
-  ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
@@ -56,15 +56,13 @@ class Progress {
   void tell(std::uint64_t start_ns, std::uint64_t at_ns, const tools::Histogram* round_trips);
   void end_interval(std::uint64_t start_ns, std::uint64_t at_ns, const tools::Histogram* round_trips);
   void print_line(std::uint64_t start_ns, std::uint64_t at_ns);
-  void clear_line();
 
   Limit limit_;
   Tally* tally_ = nullptr;
   std::atomic<std::uint64_t>* own_ = nullptr;
   OnInterval on_interval_;
-  bool printed_ = false;
+  std::optional<tools::ProgressLine> line_;  // of the first connection
   std::uint64_t next_ns_ = kNever;
-  std::uint64_t next_line_ns_ = kNever;
   std::uint64_t next_interval_ns_ = kNever;
   // The time and messages of the reported intervals.
   std::uint64_t told_ns_ = 0;

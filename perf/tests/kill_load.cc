@@ -85,8 +85,8 @@ class Link {
     exs_fcntl(socket_.number(), EXS_F_SET_MAX_OPS, static_cast<int>(kOperationsMax));
   }
   ~Link() {
-    const std::error_code error = socket_.close();
-    const bool closed = !error || error == std::errc::timed_out;
+    const exs::cpp::Outcome close = socket_.close();
+    const bool closed = close || close.error == std::errc::timed_out;
     say({{"ended", perf::name_of(lane_.kind) + std::string(" ") + perf::name_of(lane_.memory)},
          {"provider", provider_},
          {"operations", Json::Object(ends_.begin(), ends_.end())},

@@ -1,7 +1,10 @@
 """Measurements of both ends on one machine: all keys are there, every byte is right, and a wrong one is found."""
+import json
+import os
+import signal
 import unittest
 
-from tools import ToolsTest, run
+from tools import ToolsTest, Watched, run
 
 COMMON = {
     "tool": str,
@@ -141,6 +144,23 @@ class Measurements(ToolsTest):
                 result = self.measure("tcp-baseline", "--mode", "ping", "--count", "100", "--wait", wait)
                 self.assert_complete(result, 100)
                 self.assert_latencies(result)
+
+    def test_a_baseline_that_a_signal_ends_tells_what_there_is(self):
+        """By the signal of a terminal, which both ends get, in the middle of each mode."""
+        for tool, modes, parts, count in (("shm-baseline", ("line", "futex", "eventfd", "read", "copy"), b" samples", "samples"),
+                                          ("tcp-baseline", ("blast", "ping"), b" messages", "messages")):
+            for mode in modes:
+                with self.subTest(tool=tool, mode=mode):
+                    client = Watched(tool, "--mode", mode, "--size", "64", "--time", "3000", "--json", start_new_session=True)
+                    self.addCleanup(client.kill)
+                    client.wait_for_progress(parts)
+                    self.assertIn(b" s of 3000 s, ", client.errors)
+                    os.killpg(client.process.pid, signal.SIGINT)
+                    output, errors, status = client.finish()
+                    self.assertEqual((status, errors), (130, ""))
+                    result = json.loads(output)
+                    self.assertEqual(result["tool"], tool)
+                    self.assertGreater(result[count], 0)
 
     def test_shm_baseline_measures_every_mode(self):
         modes = {one["mode"]: one for one in self.measure("shm-baseline", "--size", "64K", "--buffers", "3", "--time", "0.02")}

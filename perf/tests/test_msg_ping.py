@@ -1,9 +1,10 @@
 """Messages with tags: all keys are there, and every byte is right."""
 import json
+import signal
 import unittest
 
 from interrupting import interrupt
-from tools import ToolsTest, run
+from tools import ToolsTest, Watched, run
 
 
 class MsgPing(ToolsTest):
@@ -37,6 +38,31 @@ class MsgPing(ToolsTest):
                     self.assertTrue(result["interrupted"])
                     self.assertEqual([size["size_bytes"] for size in result["sizes"]], [8])
                     self.assertTrue(0 < result["sizes"][0]["messages"] < 100000000)
+
+    def test_a_long_measurement_shows_its_progress_on_a_terminal(self):
+        for options in ((), ("--window", "64")):
+            with self.subTest(options=options):
+                client = Watched("exs-msg-ping", "--self", "--size", "8", "--messages", "100000000", "--json", *options)
+                self.addCleanup(client.kill)
+                client.wait_for_progress(b" of 100 M messages")
+                client.process.send_signal(signal.SIGINT)
+                output, errors, status = client.finish()
+                self.assertEqual((status, errors), (130, ""))
+                self.assertGreater(json.loads(output)["sizes"][0]["messages"], 0)
+
+    def test_computation_that_a_signal_ends_tells_what_there_is(self):
+        client = Watched("exs-msg-ping", "--self", "--size", "8", "--messages", "200", "--compute", "100000", "--json")
+        self.addCleanup(client.kill)
+        client.wait_for_progress(b" of 200 messages")
+        client.process.send_signal(signal.SIGINT)
+        output, errors, status = client.finish()
+        self.assertEqual((status, errors), (130, ""))
+        result = json.loads(output)
+        self.assertTrue(result["interrupted"])
+        size, = result["sizes"]
+        self.assertTrue(0 < size["messages"] < 200)
+        for end in ("sender", "receiver"):
+            self.assertGreaterEqual(size[end]["together_us"], 100000)
 
     def test_options_that_make_no_sense(self):
         for options in (("--self", "--size", "2G"), ("--self", "--window", "4097"), ("--self", "--provider", "pigeon"), ()):

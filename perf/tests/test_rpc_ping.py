@@ -1,9 +1,10 @@
 """Remote procedure calls: all keys are there, every byte comes back, and calls go the way that was asked for."""
 import json
+import signal
 import unittest
 
 from interrupting import interrupt
-from tools import ToolsTest, run
+from tools import ToolsTest, Watched, run
 
 WAYS = {"sunrpc": "shm", "sunrpc-reduced": "shm", "sunrpc-no-copy": "shm", "stubs": "shm", "mapped": "mapped", "tcp": "tcp", "unix": "unix"}  # and by what the calls of each go on one host
 
@@ -31,6 +32,18 @@ class RpcPing(ToolsTest):
                     result = json.loads(output)
                     self.assertTrue(result["interrupted"])
                     self.assertTrue(0 < result["calls"] < 100000000)
+
+    def test_a_long_measurement_shows_its_progress_on_a_terminal(self):
+        for way, *options in (("sunrpc",), ("stubs", "--under-way", "8")):
+            for limit, goal in ((("--calls", "100000000"), b" of 100 M calls"), (("--time", "3000"), b" s of 3000 s, ")):
+                with self.subTest(way=way, limit=limit):
+                    client = Watched("exs-rpc-ping", "--self", "--way", way, "--size", "8", "--json", *limit, *options)
+                    self.addCleanup(client.kill)
+                    client.wait_for_progress(goal)
+                    client.process.send_signal(signal.SIGINT)
+                    output, errors, status = client.finish()
+                    self.assertEqual((status, errors), (130, ""))
+                    self.assertGreater(json.loads(output)["calls"], 0)
 
     def test_the_provider_is_the_one_that_was_asked_for(self):
         result = self.measure("exs-rpc-ping", "--self", "--provider", "iwarp", "--size", "100", "--calls", "100", "--verify")

@@ -8,6 +8,7 @@
     interface.py options PROGRAM     the page of a program has the options that it answers to --help with; --version, a wrong option
                                      and --json are answered as by all others
     interface.py help PROGRAM...     examples say what they do, their arguments and their exit status
+    interface.py help_of COMMAND...  the same of one, which the words of COMMAND start
 """
 import ctypes
 import fnmatch
@@ -46,8 +47,16 @@ class Function:
 LAYERS = ["rpc.h", "sunrpc.h", "service.h"]
 
 
+# What a program includes by including exs.h, and what comes with it.
+PARTS = {"exs.h": ["handles.h", "event.h", "exs.h"]}
+
+
+def text_of(header):
+    return "\n".join((ROOT / "include/exs" / part).read_text() for part in PARTS.get(header, [header]))
+
+
 def functions_of(header):
-    text = (ROOT / "include/exs" / header).read_text()
+    text = text_of(header)
     comment = r"(?:/\*((?:(?!\*/).)*)\*/\n)?"
     exported = re.compile(comment + r"^EX[SM](?:_[A-Z]+)?_API ([^;]+;)", re.DOTALL | re.MULTILINE)
     inline = re.compile(comment + r"^static inline ([^{;]+) \{", re.DOTALL | re.MULTILINE)
@@ -135,6 +144,24 @@ def brackets_without_the_header(library):
         yield f"slots of two times 100 bytes: {len(memory)} words, steps {seen}, and not {expected}"
 
 
+class Event(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("errno", ctypes.c_int32), ("socket", ctypes.c_int32), ("flags", ctypes.c_uint32),
+                ("handle", ctypes.c_void_p), ("words", ctypes.c_uint64 * 5)]
+
+
+def events_without_the_header(library):
+    """Words that no header names are read from an event of exs_qpost, and not from another."""
+    library.exs_event_user.restype = ctypes.c_uint64
+    library.exs_event_user.argtypes = [ctypes.POINTER(Event), ctypes.c_uint]
+    library.exs_event_new_socket.argtypes = [ctypes.POINTER(Event)]
+    user, accept = 66, 3
+    posted, other = Event(type=user, words=(1, 2, 3, 4, 5)), Event(type=accept, words=(0, 7))
+    seen = [library.exs_event_user(posted, word) for word in range(6)] + [library.exs_event_user(other, 0)]
+    seen += [library.exs_event_new_socket(event) for event in (posted, other)]
+    if seen != [1, 2, 3, 4, 5, 0, 0, -1, 7]:
+        yield f"what exs_event_user and exs_event_new_socket read: {seen}"
+
+
 def map_of(path):
     """(version, names) of a map; without a version an empty text."""
     text = re.sub(r"#.*", "", (ROOT / path).read_text())
@@ -173,6 +200,7 @@ def check_functions(library):
     yield from complain_unless_equal("function", "the headers", set(functions) | set(functions_of_layers()), "man/*.3", pages)
     yield from complain_unless_equal("symbol", "exs.h", expected, library, symbols)
     yield from brackets_without_the_header(ctypes.CDLL(library))
+    yield from events_without_the_header(ctypes.CDLL(library))
     print(f"{len(header)} functions in exs.h, {len(mapped)} in exs.map, {len(pages)} pages, {len(symbols)} symbols")
 
 
@@ -225,7 +253,7 @@ def constants_in(text):
 
 
 def check_constants(pages):
-    headers = "\n".join((ROOT / "include/exs" / header).read_text() for header in ["exs.h", "msg.h", *LAYERS])
+    headers = "\n".join(map(text_of, ["exs.h", "msg.h", *LAYERS]))
     code = re.sub(r"/\*.*?\*/", "", headers, flags=re.DOTALL)
     defined = {name for name in constants_in(code) if not re.fullmatch(r"EX[SM]_(\w+_)?(H|API)", name)}
     sources = [path.read_text() for folder in ("src", "event", "sockets", "rpc", "service", "fabric") for path in (ROOT / folder).rglob("*.cc")]
@@ -302,13 +330,17 @@ def check_json(program, help_text):
             yield f"{name} --json: no key \"tool\" with its name, or no number \"schema\": {list(result)}"
 
 
+def check_help_of(program, *words):
+    answer, complaints = answer_of(program, *words, "--help")
+    yield from complaints
+    for part in "usage: ", "exit status":
+        if part not in answer:
+            yield f"{pathlib.Path(words[-1] if words else program).name} --help: \"{part}\" is not there"
+
+
 def check_help(*programs):
     for program in programs:
-        answer, complaints = answer_of(program, "--help")
-        yield from complaints
-        for part in "usage: ", "exit status":
-            if part not in answer:
-                yield f"{pathlib.Path(program).name} --help: \"{part}\" is not there"
+        yield from check_help_of(program)
     print(f"{len(programs)} programs")
 
 
@@ -337,7 +369,7 @@ def check_options(program):
 
 def main():
     checks = {"functions": check_functions, "exports": check_exports, "pages": check_pages, "options": check_options,
-              "help": check_help}
+              "help": check_help, "help_of": check_help_of}
     complaints = list(checks[sys.argv[1]](*sys.argv[2:]))
     print("\n".join(complaints))
     return 1 if complaints else 0

@@ -12,7 +12,7 @@ import unittest
 
 import test_job
 from test_job import MEMBER
-from tools import BIN, LIMIT_S, run
+from tools import BIN, LIMIT_S, Watched, run
 
 FALSE_SSH = pathlib.Path(__file__).with_name("false_ssh.sh")
 FAILED = 1
@@ -202,6 +202,23 @@ class Ends(HostsTest):
             launcher.send_signal(number)
             self.assert_fails(launcher, status=128 + number)
             self.assert_all_end(members.values())
+
+    def test_a_terminal_shows_hosts_that_do_not_answer_and_a_signal_does_not_wait_for_them(self):
+        for number, hosts, names in ((signal.SIGINT, "a:2,mute", b"waiting for mute"), (signal.SIGTERM, "mute", b"waiting for mute"),
+                                     (signal.SIGINT, "mute1,mute2,a,mute3,mute4,mute5", b"waiting for mute1, mute2, mute3 and 2 more")):
+            with self.subTest(hosts=hosts, number=number):
+                launcher = Watched("exs-run", "--hosts", hosts, "sleep", "3000", env={**os.environ, **self.environment})
+                self.addCleanup(launcher.kill)
+                launcher.wait_for_progress(names)
+                launcher.process.send_signal(number)
+                output, errors, status = launcher.finish()
+                self.assertEqual((status, output), (128 + number, ""))
+                self.assertRegex(errors, "^exs-run: host mute1? has not answered")
+
+    def test_a_terminal_shows_nothing_once_all_hosts_answer(self):
+        launcher = Watched("exs-run", "--hosts", "a,b", MEMBER, "card=x", "leave", env={**os.environ, **self.environment})
+        self.addCleanup(launcher.kill)
+        self.assertEqual(launcher.finish()[1:], ("", 0))
 
     def test_when_exs_run_is_killed_nothing_is_left(self):
         launcher, members = self.start_waiting("a:2,b:2", 4, "ignore=15")

@@ -25,4 +25,9 @@ bool interrupted() {
   return was_interrupted.load(std::memory_order_relaxed);
 }
 
+void leave_interrupts_to_parent() {
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
 }  // namespace tools

@@ -6,4 +6,7 @@ namespace tools {
 void catch_interrupts();
 bool interrupted();
 
+// For a child process that its parent ends: SIGINT, which a terminal sends to both, does nothing, and SIGTERM ends it.
+void leave_interrupts_to_parent();
+
 }  // namespace tools

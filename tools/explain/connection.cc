@@ -1,5 +1,6 @@
 #include "tools/explain/connection.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <exs/exs.hpp>
@@ -7,7 +8,10 @@
 
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
+#include "tools/common/progress_line.h"
 #include "tools/common/sockets.h"
+#include "tools/common/units.h"
 
 namespace explain {
 namespace {
@@ -17,6 +21,9 @@ using exs::cpp::Queue;
 using exs::cpp::Socket;
 
 constexpr int kSpareMs = 5000;  // the library applies the limit; this wait only outlasts it
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+// A sleep may begin just after the signal that should end it, so sleeps are limited.
+constexpr std::uint64_t kSleepMaxNs = 100 * kNsPerMs;
 
 Socket open_socket(int family, int type, const Target& target) {
   Socket socket = tools::try_to("cannot open a socket", [&] { return Socket::create(type, family); });
@@ -29,18 +36,30 @@ Socket open_socket(int family, int type, const Target& target) {
   return socket;
 }
 
+// Returns the errno value of the event. EINTR: a signal ended the wait.
+int wait_for_connect(const Queue& queue, const Address& address, int limit_ms) {
+  tools::ProgressLine line;
+  const std::uint64_t begun_ns = tools::now_ns();
+  const std::uint64_t end_ns = begun_ns + static_cast<std::uint64_t>(limit_ms + kSpareMs) * kNsPerMs;
+  for (std::uint64_t at_ns = begun_ns; at_ns < end_ns && !tools::interrupted(); at_ns = tools::now_ns()) {
+    if (at_ns >= line.due_ns()) {
+      line.print(at_ns, tools::format("%s: %.0f s of %.0f s, not connected yet", address.text().c_str(),
+                                      tools::seconds_of(at_ns - begun_ns), limit_ms / 1000.0));
+    }
+    const std::chrono::nanoseconds limit(std::min({end_ns, line.due_ns(), at_ns + kSleepMaxNs}) - at_ns);
+    exs_event_t event{};
+    const Queue::Taken taken = queue.wait({&event, 1}, 1, limit);
+    if (taken.error == std::errc::interrupted) continue;
+    if (!taken) tools::fail("cannot wait for the connection", taken.error.value());
+    if (!taken.events.empty()) return event.exs_evt_errno;
+  }
+  return tools::interrupted() ? EINTR : ETIMEDOUT;
+}
+
 // Returns the errno value of the event.
 int connect_socket(Socket& socket, const Address& address, const Queue& queue, int limit_ms) {
-  const std::error_code refused = socket.connect(address, {queue.handle()});
-  if (refused) return refused.value();
-  const std::chrono::milliseconds limit(limit_ms + kSpareMs);
-  exs_event_t event{};
-  Queue::Taken taken;
-  do {
-    taken = queue.wait({&event, 1}, 1, limit);
-  } while (taken.error == std::errc::interrupted);
-  if (taken.error) tools::fail("cannot wait for the connection", taken.error.value());
-  return taken.events.empty() ? ETIMEDOUT : event.exs_evt_errno;
+  if (const auto connect = socket.connect(address, {queue.handle()}); !connect) return connect.error.value();
+  return wait_for_connect(queue, address, limit_ms);
 }
 
 ConnectResult connect_once(const Target& target, const Address& address, int type, const Queue& queue) {

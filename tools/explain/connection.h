@@ -20,7 +20,7 @@ struct Target {
 Target parse_target(const std::string& word);
 
 struct ConnectResult {
-  int error = 0;         // errno value of the connect; 0: it succeeded, and has been closed again
+  int error = 0;         // errno value; 0: it succeeded, and has been closed again; EINTR: a signal ended it
   std::string address;   // of the peer, in numbers
   std::string provider;  // empty: none
   double connect_seconds = 0;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <exs/exs.hpp>
@@ -11,6 +12,7 @@
 #include "src/base/setting_names.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
 #include "tools/common/svg.h"
 #include "tools/common/watch.h"
 #include "tools/explain/connection.h"
@@ -89,11 +91,14 @@ int explain_machine(const Settings& settings) {
 
 int explain_connection(const Settings& settings) {
   constexpr double kMsPerSecond = 1000;
+  constexpr int kExitInterrupted = 130;
   Target target = parse_target(settings.target);
   target.provider = settings.provider;
   target.limit_ms = static_cast<int>(settings.limit_seconds * kMsPerSecond);
+  tools::catch_interrupts();
   const ConnectResult connected = connect_to(target);
   print(connected, settings.target, settings.json);
+  if (connected.error == EINTR) return kExitInterrupted;
   return connected.error == 0 ? 0 : 1;
 }
 

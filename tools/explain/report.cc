@@ -1,6 +1,7 @@
 #include "tools/explain/report.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <sstream>
@@ -147,6 +148,9 @@ void print(const ConnectResult& connected, const std::string& target, bool json)
     constexpr double kMsPerSecond = 1000;
     std::printf("%s: connected in %.2f ms, carried by %s\n", connected.address.c_str(),
                 connected.connect_seconds * kMsPerSecond, connected.provider.c_str());
+  } else if (connected.error == EINTR) {
+    std::printf("%s: no connection after %.2f s, interrupted\n", connected.address.c_str(),
+                connected.connect_seconds);
   } else {
     std::printf("%s: no connection: %s\n", connected.address.c_str(), std::strerror(connected.error));
     if (tools::is_about_address(connected.error)) {

@@ -30,6 +30,7 @@ using tools::Json;
 using Pieces = std::vector<std::string_view>;
 
 constexpr int kStatusOk = 200;
+constexpr int kExitInterrupted = 130;
 // The pause between tries while nobody listens. A server that restarts is soon found, and one that does not costs little.
 constexpr auto kPause = std::chrono::milliseconds(20);
 
@@ -76,20 +77,21 @@ class Client {
     for (std::uint32_t i = 0; i < settings_.warm_up; ++i) {
       for (const Fetched& one : fetched_) get_by_all_means(one.url);
     }
-    tools::ProgressLine progress("round", settings_.repeat);
+    tools::ProgressLine progress;
+    progress.begin("", "rounds", {settings_.repeat, 0});
     watch_.start();
     for (std::uint32_t i = 0; i < settings_.repeat && !tools::interrupted(); ++i) {
       for (Fetched& one : fetched_) fetch(one);
       progress.update(i + 1);
     }
     watch_.stop();
-    if (tools::interrupted()) throw tools::Exit{130};
   }
 
   void report() const {
     if (!settings_.json && !settings_.prints_sums) return;
     if (settings_.json) return report_json();
-    for (const Fetched& one : fetched_) std::printf("%s  %s\n", one.sum.c_str(), one.url.text().c_str());
+    for (const Fetched& one : fetched_)
+      if (one.times.count() > 0) std::printf("%s  %s\n", one.sum.c_str(), one.url.text().c_str());
   }
 
  private:
@@ -182,6 +184,7 @@ class Client {
     Json::Object out = tools::begin_results("exs-fetch");
     out.emplace_back("provider", provider_);
     out.emplace_back("files", std::move(files));
+    out.emplace_back("interrupted", tools::interrupted());
     out.emplace_back("retries", retries_);
     out.emplace_back("seconds", seconds);
     out.emplace_back("gigabytes_per_second", static_cast<double>(bytes) / 1e9 / seconds);
@@ -251,7 +254,7 @@ int run(int argc, char** argv) {
   Client client(settings, urls);
   client.run();
   client.report();
-  return 0;
+  return tools::interrupted() ? kExitInterrupted : 0;
 }
 
 }  // namespace

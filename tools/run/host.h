@@ -61,6 +61,10 @@ class Host {
   virtual void finish() = 0;
   // No event of this host will follow.
   [[nodiscard]] virtual bool is_over() const = 0;
+  // Returns the host's name while it has not answered yet.
+  [[nodiscard]] virtual std::string awaited() const { return {}; }
+  // The user has interrupted the job: a host that has not answered is lost.
+  virtual void interrupt() {}
   // The terminal signals the host's processes itself.
   [[nodiscard]] virtual bool shares_terminal() const = 0;
 

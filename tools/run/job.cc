@@ -20,6 +20,7 @@
 #include "src/base/hex.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
+#include "tools/common/units.h"
 #include "tools/run/descriptor.h"
 #include "tools/run/exit_status.h"
 #include "tools/run/local_host.h"
@@ -116,6 +117,8 @@ void Job::start() {
 
 // Fills each host before the next.
 void Job::start_on_hosts(const Program& program) {
+  begun_ns_ = tools::now_ns();
+  waiting_.emplace();
   std::size_t rank = 0;
   for (const HostName& name : settings_.hosts) {
     hosts_.push_back(std::make_unique<RemoteHost>(*this, output_, signals_, name, settings_.agent));
@@ -130,14 +133,35 @@ void Job::start_on_hosts(const Program& program) {
   }
 }
 
+void Job::show_awaited_hosts() {
+  constexpr std::size_t kNamesMax = 3;
+  std::vector<std::string> awaited;
+  for (const auto& host : hosts_) {
+    if (std::string name = host->awaited(); !name.empty()) awaited.push_back(std::move(name));
+  }
+  if (awaited.empty()) return waiting_.reset();
+  const std::uint64_t at_ns = tools::now_ns();
+  if (at_ns < waiting_->due_ns()) return;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(awaited.size(), kNamesMax); ++i)
+    names += (i == 0 ? "" : ", ") + awaited[i];
+  if (awaited.size() > kNamesMax) names += " and " + std::to_string(awaited.size() - kNamesMax) + " more";
+  waiting_->print(at_ns, tools::format("exs-run: %.0f s, waiting for %s",
+                                       tools::seconds_of(at_ns - begun_ns_), names.c_str()));
+}
+
 void Job::step() {
+  if (waiting_) show_awaited_hosts();
   watched_.clear();
   watched_.push_back({signals_.descriptor(), POLLIN, 0});
   watched_.push_back({output_.descriptor(), POLLOUT, 0});
   for (const auto& host : hosts_) host->watch(watched_);
   if (::poll(watched_.data(), watched_.size(), patience_ms()) < 0 && errno != EINTR)
     tools::fail("poll", errno);
-  if (watched_[1].revents != 0) output_.write();
+  if (watched_[1].revents != 0) {
+    if (waiting_) waiting_->clear();
+    output_.write();
+  }
   const pollfd* events = watched_.data() + 2;
   for (const auto& host : hosts_) host->serve(events);
   if (watched_[0].revents != 0) take_signals();
@@ -148,7 +172,7 @@ void Job::step() {
 }
 
 int Job::patience_ms() const {
-  std::uint64_t due_ns = kill_at_ns_;
+  std::uint64_t due_ns = std::min(kill_at_ns_, waiting_ ? waiting_->due_ns() : UINT64_MAX);
   for (const auto& host : hosts_) due_ns = std::min(due_ns, host->due_ns());
   if (due_ns == UINT64_MAX) return -1;
   const std::uint64_t now = tools::now_ns();
@@ -171,6 +195,15 @@ void Job::pass_on(Signals::Arrival arrival) {
       signal(member, arrival.signal);
   }
   if (running_ == 0) output_.discard();  // that is all that we still wait for
+  interrupt_awaited_hosts(arrival.signal);
+}
+
+void Job::interrupt_awaited_hosts(int signal) {
+  for (const auto& host : hosts_) {
+    if (host->awaited().empty()) continue;
+    settle(kSignalled + signal);
+    host->interrupt();
+  }
 }
 
 // The program before exec may have left us other children.

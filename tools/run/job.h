@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/common/progress_line.h"
 #include "tools/run/exchange.h"
 #include "tools/run/host.h"
 #include "tools/run/output.h"
@@ -59,11 +60,13 @@ class Job final : public HostEvents {
 
   void start();
   void start_on_hosts(const Program& program);
+  void show_awaited_hosts();
   void step();
   [[nodiscard]] bool is_over() const;
   [[nodiscard]] int patience_ms() const;
   void take_signals();
   void pass_on(Signals::Arrival arrival);
+  void interrupt_awaited_hosts(int signal);
   void reap();
 
   // HostEvents
@@ -101,6 +104,8 @@ class Job final : public HostEvents {
   Exchange exchange_;
   std::size_t running_ = 0;
   std::vector<pollfd> watched_;
+  std::optional<tools::ProgressLine> waiting_;  // until all hosts have answered
+  std::uint64_t begun_ns_ = 0;
 
   std::optional<int> exit_status_;
   bool is_ending_ = false;

@@ -174,6 +174,17 @@ void RemoteHost::finish() {
   kill_at_ns_ = tools::now_ns() + kPatienceNs;
 }
 
+std::string RemoteHost::awaited() const {
+  return has_started_ || !agent_.channel.is_open() ? "" : name_.name;
+}
+
+// Nothing of the job runs there, so its ssh has no time left.
+void RemoteHost::interrupt() {
+  if (awaited().empty()) return;
+  lose("has not answered");
+  kill_at_ns_ = 0;
+}
+
 // Three descriptors: from the agent, to the agent, and the input of rank 0.
 void RemoteHost::watch(std::vector<pollfd>& watched) {
   tell_room();

@@ -29,6 +29,8 @@ class RemoteHost final : public Host {
   void close(std::size_t rank) override;
   void finish() override;
   [[nodiscard]] bool is_over() const override { return agent_.pid == 0; }
+  [[nodiscard]] std::string awaited() const override;
+  void interrupt() override;
   [[nodiscard]] bool shares_terminal() const override { return false; }
   void watch(std::vector<pollfd>& watched) override;
   void serve(const pollfd*& events) override;

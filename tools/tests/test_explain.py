@@ -2,12 +2,13 @@
 import errno
 import json
 import os
+import signal
 import socket
 import subprocess
 import threading
 import unittest
 
-from tools import BIN, LIMIT_S, ToolsTest, run
+from tools import BIN, LIMIT_S, ToolsTest, Watched, run
 
 FACTS = ["host", "user", "network_namespace", "pid_namespace", "descriptors", "seccomp", "io_uring", "tcp_sockets",
          "unix_sockets", "memfd", "dev_shm", "ptrace_scope", "process_vm_readv", "memlock", "rdma"]
@@ -251,6 +252,23 @@ class Connection(ToolsTest):
         self.assertEqual(done.returncode, 1)
         found = json.loads(done.stdout)
         self.assertEqual((found["connected"], found["errno"]), (False, errno.ETIMEDOUT))
+
+    def test_a_long_connect_shows_itself_on_a_terminal_and_a_signal_ends_it(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            address = f"127.0.0.1:{silent.getsockname()[1]}"
+            for options in ((), ("--json",)):
+                client = Watched("exs-explain", address, "--timeout", "3000", *options)
+                self.addCleanup(client.kill)
+                client.wait_for_progress(b" s of 3000 s, not connected yet")
+                client.process.send_signal(signal.SIGINT)
+                output, errors, status = client.finish()
+                self.assertEqual((status, errors), (130, ""))
+                if options:
+                    found = json.loads(output)
+                    self.assertEqual((found["connected"], found["errno"]), (False, errno.EINTR))
+                    self.assertGreater(found["connect_seconds"], 1)
+                else:
+                    self.assertRegex(output, rf"^{address}: no connection after \d+\.\d\d s, interrupted\n")
 
     def test_a_server_of_another_protocol_is_no_want_of_a_driver(self):
         with OtherProtocol() as port:

@@ -1,6 +1,7 @@
 """exs-fetch against a server that says what it is told to, by TCP. By exs it fetches from Jetty: examples/run-Web.sh."""
 import contextlib
 import hashlib
+import json
 import pathlib
 import signal
 import socket
@@ -72,11 +73,15 @@ class Fetch(ToolsTest):
 
     def test_many_rounds_show_their_progress_on_a_terminal(self):
         talker = Talker(whole(b"x"), again=True)
-        client = Watched("exs-fetch", "--tcp", "--repeat", "1000000000", "-o", "/dev/null", f"http://127.0.0.1:{talker.port}/")
+        client = Watched("exs-fetch", "--tcp", "--json", "--repeat", "1000000000", f"http://127.0.0.1:{talker.port}/")
         self.addCleanup(client.kill)
-        client.wait_for_progress(b" of 1000000000")
+        client.wait_for_progress(b" of 1.00 G rounds")
         client.process.send_signal(signal.SIGINT)
-        self.assertEqual(client.finish()[2], 130)
+        output, errors, status = client.finish()
+        self.assertEqual((status, errors), (130, ""))
+        result = json.loads(output)
+        self.assertTrue(result["interrupted"])
+        self.assertGreater(result["files"][0]["fetches"], 0)
         talker.end()
         talker.thread.join()
 

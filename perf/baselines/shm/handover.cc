@@ -13,6 +13,7 @@
 #include "tools/common/child_process.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
 
 namespace shm_baseline {
 namespace {
@@ -95,8 +96,9 @@ int make_eventfd() {
 }
 
 template <typename End>
-Samples measure(End first, End second, const Settings& settings) {
+Samples measure(End first, End second, const Settings& settings, tools::ProgressLine& line) {
   const tools::ChildProcess child([&] {
+    tools::leave_interrupts_to_parent();
     if (settings.pin) tools::pin_to_core(1);
     for (;;) {
       second.take();
@@ -109,7 +111,7 @@ Samples measure(End first, End second, const Settings& settings) {
   out.pinned = settings.pin && tools::pin_to_core(0);
   std::uint64_t end_ns = UINT64_MAX;
   std::uint64_t now_ns = tools::now_ns();
-  for (std::uint32_t sample = 0; now_ns < end_ns; ++sample) {
+  for (std::uint32_t sample = 0; now_ns < end_ns && !tools::interrupted(); ++sample) {
     const std::uint64_t start_ns = now_ns;
     for (std::uint32_t round = 0; round < End::kRoundsInSample; ++round) {
       first.give();
@@ -117,25 +119,27 @@ Samples measure(End first, End second, const Settings& settings) {
     }
     now_ns = tools::now_ns();
     if (sample == kWarmupSamples) end_ns = now_ns + settings.time_ns;
-    if (sample > kWarmupSamples) out.times.record(now_ns - start_ns);
+    if (sample <= kWarmupSamples) continue;
+    out.times.record(now_ns - start_ns);
+    line.update(out.times.count(), now_ns);
   }
   return out;
 }
 
 }  // namespace
 
-Samples hand_over(Mode mode, const Settings& settings) {
+Samples hand_over(Mode mode, const Settings& settings, tools::ProgressLine& line) {
   if (mode == Mode::eventfd) {
     const int there = make_eventfd();
     const int back = make_eventfd();
-    const Samples out = measure(EventFd(there, back), EventFd(back, there), settings);
+    const Samples out = measure(EventFd(there, back), EventFd(back, there), settings, line);
     close(there);
     close(back);
     return out;
   }
   Word& word = shared_word();
-  const Samples out = mode == Mode::line ? measure(Line(word), Line(word), settings)
-                                         : measure(Futex(word), Futex(word), settings);
+  const Samples out = mode == Mode::line ? measure(Line(word), Line(word), settings, line)
+                                         : measure(Futex(word), Futex(word), settings, line);
   munmap(&word, sizeof word);
   return out;
 }

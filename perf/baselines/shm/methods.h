@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tools/common/histogram.h"
+#include "tools/common/progress_line.h"
 
 namespace shm_baseline {
 
@@ -24,11 +25,13 @@ struct Samples {
   bool pinned = false;
 };
 
+// Each of the following ends early on a signal, with the samples up to then.
+
 // Round trips by a word in a shared cache line, by a futex, or by two eventfds.
-Samples hand_over(Mode mode, const Settings& settings);
+Samples hand_over(Mode mode, const Settings& settings, tools::ProgressLine& line);
 // process_vm_readv() from a sleeping process.
-Samples read_memory(const Settings& settings);
+Samples read_memory(const Settings& settings, tools::ProgressLine& line);
 // memcpy() from one memfd's mapping to another's.
-Samples copy_memory(const Settings& settings);
+Samples copy_memory(const Settings& settings, tools::ProgressLine& line);
 
 }  // namespace shm_baseline

@@ -12,6 +12,7 @@
 #include "tools/common/child_process.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
 
 namespace shm_baseline {
 namespace {
@@ -55,28 +56,30 @@ class Buffers {
 };
 
 template <typename Move>
-void measure(Samples& out, const Settings& settings, const Move& move) {
+void measure(Samples& out, const Settings& settings, tools::ProgressLine& line, const Move& move) {
   std::uint64_t moves = 0;
   for (; moves < kWarmupMoves; ++moves) move(moves);
   std::uint64_t now_ns = tools::now_ns();
   const std::uint64_t end_ns = now_ns + settings.time_ns;
-  while (now_ns < end_ns) {
+  while (now_ns < end_ns && !tools::interrupted()) {
     const std::uint64_t start_ns = now_ns;
     for (std::uint32_t i = 0; i < out.operations; ++i) move(moves++);
     now_ns = tools::now_ns();
     out.times.record(now_ns - start_ns);
+    line.update(out.times.count(), now_ns);
   }
 }
 
 }  // namespace
 
-Samples read_memory(const Settings& settings) {
+Samples read_memory(const Settings& settings, tools::ProgressLine& line) {
   const std::uint64_t size_bytes = settings.size_bytes;
   // Mapped before the fork, so both know the address; written by the child, so the pages are its own.
   const Buffers theirs(size_bytes, settings.buffers, false);
   int ready[2];
   if (pipe(ready) != 0) fail("pipe", errno);
   const tools::ChildProcess child([&] {
+    tools::leave_interrupts_to_parent();
     if (settings.pin) tools::pin_to_core(1);
     for (std::uint32_t i = 0; i < settings.buffers; ++i) std::memset(theirs.at(i), 0xa5, size_bytes);
     if (write(ready[1], "", 1) != 1) fail("write", errno);
@@ -90,7 +93,7 @@ Samples read_memory(const Settings& settings) {
   if (TEMP_FAILURE_RETRY(read(ready[0], &byte, 1)) != 1) throw tools::Failure("the other process has ended");
   close(ready[0]);
   const Buffers ours(size_bytes, settings.buffers, false);
-  measure(out, settings, [&](std::uint64_t n) {
+  measure(out, settings, line, [&](std::uint64_t n) {
     const iovec into{ours.at(n), size_bytes};
     const iovec from{theirs.at(n), size_bytes};
     const ssize_t done = process_vm_readv(child.pid(), &into, 1, &from, 1, 0);
@@ -102,14 +105,14 @@ Samples read_memory(const Settings& settings) {
   return out;
 }
 
-Samples copy_memory(const Settings& settings) {
+Samples copy_memory(const Settings& settings, tools::ProgressLine& line) {
   Samples out;
   out.pinned = settings.pin && tools::pin_to_core(0);
   out.operations =
       static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kSampleMinBytes / settings.size_bytes));
   const Buffers from(settings.size_bytes, settings.buffers, true);
   const Buffers into(settings.size_bytes, settings.buffers, true);
-  measure(out, settings, [&](std::uint64_t n) {
+  measure(out, settings, line, [&](std::uint64_t n) {
     std::memcpy(into.at(n), from.at(n), settings.size_bytes);
     asm volatile("" : : "r"(into.at(n)) : "memory");  // keeps the compiler from dropping the copy
   });

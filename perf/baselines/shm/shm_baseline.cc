@@ -15,7 +15,9 @@
 #include "tools/common/clock.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
 #include "tools/common/json.h"
+#include "tools/common/progress_line.h"
 #include "tools/common/run_info.h"
 #include "tools/common/units.h"
 
@@ -23,6 +25,8 @@ namespace shm_baseline {
 namespace {
 
 using tools::Json;
+
+constexpr int kExitInterrupted = 130;
 
 struct ModeTraits {
   Mode mode;
@@ -44,11 +48,11 @@ struct Command {
   bool json = false;
 };
 
-Samples measure(Mode mode, const Settings& settings) {
+Samples measure(Mode mode, const Settings& settings, tools::ProgressLine& line) {
   switch (mode) {
-    case Mode::read: return read_memory(settings);
-    case Mode::copy: return copy_memory(settings);
-    default: return hand_over(mode, settings);
+    case Mode::read: return read_memory(settings, line);
+    case Mode::copy: return copy_memory(settings, line);
+    default: return hand_over(mode, settings, line);
   }
 }
 
@@ -72,6 +76,7 @@ Json::Object object_of(const ModeTraits& traits, const Settings& settings, const
   Json::Object out = tools::begin_results("shm-baseline");
   out.emplace_back("mode", traits.name);
   out.emplace_back("pinned", samples.pinned);
+  out.emplace_back("interrupted", tools::interrupted());
   out.emplace_back("samples", samples.times.count());
   if (!traits.moves_bytes) {
     out.emplace_back("one_way_us", json_of(times_of(samples)));
@@ -96,24 +101,33 @@ void print_row(const ModeTraits& traits, const Settings& settings, const Samples
   std::fflush(stdout);
 }
 
-void run(const Command& command) {
+void print_head(const Samples& samples) {
+  std::printf("shm-baseline %s: %s; a hand-over's time is half a round trip\n", exs_version_string(),
+              samples.pinned ? "each process pinned to a core" : "not pinned");
+  std::printf("%-8s %8s %8s %9s %9s %9s %9s %11s\n", "mode", "size", "buffers", "min us", "p50 us", "p99 us",
+              "max us", "throughput");
+}
+
+// Returns the exit status.
+int run(const Command& command) {
   Json::Array all;
-  for (std::size_t i = 0; i < command.modes.size(); ++i) {
+  tools::ProgressLine line;
+  tools::catch_interrupts();
+  for (std::size_t i = 0; i < command.modes.size() && !tools::interrupted(); ++i) {
     const ModeTraits& traits = command.modes[i];
-    const Samples samples = measure(traits.mode, command.settings);
+    line.begin(traits.name, "samples", {0, command.settings.time_ns});
+    const Samples samples = measure(traits.mode, command.settings, line);
+    line.clear();
+    if (samples.times.count() == 0) continue;
     if (command.json) {
       all.emplace_back(object_of(traits, command.settings, samples));
       continue;
     }
-    if (i == 0) {
-      std::printf("shm-baseline %s: %s; a hand-over's time is half a round trip\n", exs_version_string(),
-                  samples.pinned ? "each process pinned to a core" : "not pinned");
-      std::printf("%-8s %8s %8s %9s %9s %9s %9s %11s\n", "mode", "size", "buffers", "min us", "p50 us",
-                  "p99 us", "max us", "throughput");
-    }
+    if (i == 0) print_head(samples);
     print_row(traits, command.settings, samples);
   }
   if (command.json) tools::print_one_or_array(std::move(all));
+  return tools::interrupted() ? kExitInterrupted : 0;
 }
 
 void check(const Settings& settings) {
@@ -155,8 +169,5 @@ Command parse(int argc, const char* const* argv) {
 }  // namespace shm_baseline
 
 int main(int argc, char** argv) {
-  return tools::run_main("shm-baseline", [&] {
-    shm_baseline::run(shm_baseline::parse(argc, argv));
-    return 0;
-  });
+  return tools::run_main("shm-baseline", [&] { return shm_baseline::run(shm_baseline::parse(argc, argv)); });
 }

@@ -16,12 +16,16 @@
 #include "tools/common/clock.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
+#include "tools/common/interrupt.h"
+#include "tools/common/progress_line.h"
 #include "tools/common/units.h"
 
 namespace tcp_baseline {
 namespace {
 
 using tools::fail;
+
+constexpr int kExitInterrupted = 130;
 
 struct Settings {
   std::size_t buffers = 1;  // of a blast, at each end
@@ -149,9 +153,11 @@ void send_blast(const Stream& stream, const Settings& settings, perf::Measuremen
   const perf::Limit& limit = settings.limit;
   watch.start();
   const std::uint64_t end_ns = watch.start_ns() + limit.time_ns;
-  while (limit.count > 0 ? out.messages < limit.count : tools::now_ns() < end_ns) {
+  tools::ProgressLine line;
+  line.begin("", "messages", {limit.count, limit.time_ns});
+  while (!tools::interrupted() && (limit.count > 0 ? out.messages < limit.count : tools::now_ns() < end_ns)) {
     stream.write_all(memory.data() + out.messages % settings.buffers * size, size);
-    ++out.messages;
+    line.update(++out.messages);
   }
   stream.end_writing();
 }
@@ -175,7 +181,10 @@ void ping(const Stream& stream, const Settings& settings, perf::Measurement& out
   out.round_trips.emplace();
   std::uint64_t end_ns = UINT64_MAX;
   std::uint64_t now_ns = tools::now_ns();
-  for (std::uint64_t n = 0; limit.count > 0 ? out.messages < limit.count : now_ns < end_ns; ++n) {
+  tools::ProgressLine line;
+  line.begin("", "messages", {limit.count, limit.time_ns});
+  const auto goes_on = [&] { return limit.count > 0 ? out.messages < limit.count : now_ns < end_ns; };
+  for (std::uint64_t n = 0; goes_on() && !tools::interrupted(); ++n) {
     if (n == settings.job.warmup_messages) {
       watch.start();
       end_ns = watch.start_ns() + limit.time_ns;
@@ -186,8 +195,9 @@ void ping(const Stream& stream, const Settings& settings, perf::Measurement& out
     now_ns = tools::now_ns();
     if (n < settings.job.warmup_messages) continue;
     out.round_trips->record(now_ns - start_ns);
-    ++out.messages;
+    line.update(++out.messages, now_ns);
   }
+  if (watch.start_ns() == 0) watch.start();  // interrupted before
   watch.stop();
   stream.end_writing();
 }
@@ -197,6 +207,7 @@ perf::Measurement measure(const Settings& settings) {
   sockaddr_in address{};
   const int listener = listen_on(settings.address, address);
   const tools::ChildProcess child([&] {
+    tools::leave_interrupts_to_parent();
     if (settings.pin) tools::pin_to_core(1);
     const Stream stream(accept(listener, nullptr, nullptr), is_busy(settings), settings.nagle);
     is_ping ? echo_ping(stream, settings) : receive_blast(stream, settings);
@@ -207,6 +218,7 @@ perf::Measurement measure(const Settings& settings) {
   out.pinned = settings.pin && tools::pin_to_core(0);
   out.provider = "tcp";
   out.job = settings.job;
+  tools::catch_interrupts();
   tools::Stopwatch watch;
   const Stream stream(connect_to(address), is_busy(settings), settings.nagle);
   is_ping ? ping(stream, settings, out, watch) : send_blast(stream, settings, out, watch);
@@ -214,6 +226,7 @@ perf::Measurement measure(const Settings& settings) {
   if (!stream.read_all(&peer, sizeof peer)) throw tools::Failure("the other end has gone");
   if (!is_ping) watch.stop();
   if (peer.bytes != out.messages * settings.job.size_bytes) throw tools::Failure("bytes are missing");
+  out.interrupted = tools::interrupted();
   out.seconds = tools::seconds_of(watch.wall_ns());
   out.sender_cpu_percent = tools::cpu_percent(watch.cpu_ns(), watch.wall_ns());
   out.receiver_cpu_percent = tools::cpu_percent(peer.cpu_ns, peer.wall_ns);
@@ -263,22 +276,22 @@ Settings parse(int argc, const char* const* argv) {
   return settings;
 }
 
-void run(const Settings& settings) {
+// Returns the exit status.
+int run(const Settings& settings) {
   constexpr perf::Benchmark kBenchmark{"tcp-baseline", "", perf::BenchmarkId::blast, 0, 0, 1, false,
                                        false,          {}};
   perf::Options options;
   options.format = settings.json ? perf::Format::json : perf::Format::table;
   perf::Report report(kBenchmark, options);
-  report.add(measure(settings));
+  const perf::Measurement measured = measure(settings);
+  report.add(measured);
   report.finish();
+  return measured.interrupted ? kExitInterrupted : 0;
 }
 
 }  // namespace
 }  // namespace tcp_baseline
 
 int main(int argc, char** argv) {
-  return tools::run_main("tcp-baseline", [&] {
-    tcp_baseline::run(tcp_baseline::parse(argc, argv));
-    return 0;
-  });
+  return tools::run_main("tcp-baseline", [&] { return tcp_baseline::run(tcp_baseline::parse(argc, argv)); });
 }

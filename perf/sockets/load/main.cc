@@ -15,14 +15,16 @@ namespace sockets_load {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: sockets-load LOAD [--serve] [--at ADDRESS] [--size BYTES] [--time SECONDS] [--combine] "
-    "[--preload LIBRARY]\n"
+    "usage: sockets-load LOAD [--serve] [--at ADDRESS] [--size BYTES] [--time SECONDS]\n"
+    "                    [--combine] [--preload LIBRARY]\n"
     "\n"
     "  LOAD        echo, stream, requests; file and start, which have no server\n"
     "  --serve     serve the load: prints the address, and ends when it is ended\n"
     "  --at        tcp (to serve), tcp:PORT (to connect) or unix:PATH\n"
     "  --combine   leave TCP's combining of small sends (Nagle) on\n"
-    "  --preload   into what start starts\n";
+    "  --preload   into what start starts\n"
+    "\n"
+    "The exit status is 0, 1 after an error, or 2 if the arguments are invalid.\n";
 
 const std::map<std::string, void (*)(const Job&)> kLoads = {
     {"echo", echo}, {"stream", stream}, {"requests", requests}, {"file", file}, {"start", start}};
@@ -62,6 +64,7 @@ Job job_of(int count, char** words, bool& serves) {
 
 int main(int count, char** words) {
   using namespace sockets_load;
+  if (count == 2 && std::strcmp(words[1], "--help") == 0) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
   bool serves = false;
   const Job job = job_of(count, words, serves);
   const auto load = kLoads.find(job.load);

@@ -20,8 +20,16 @@ public final class Ping {
   private static final int TAG = 1;
   private static final long BYTES_AT_MOST = 8L << 30;
   private static final int LEAST = 20;
-  private static final String USAGE =
-      "usage: exs-run -n 2 java exs.tools.Ping [--size 0,64,1024] [--messages N] [--warm-up N] [--kind direct|array|both] [--json]";
+  private static final String USAGE = """
+      usage: exs-run -n 2 java -cp exs.jar exs.tools.Ping [OPTIONS]
+      Measures the time of messages between two Java processes, there and back, by their size.
+        --size 0,64,1024            bytes of a message
+        --messages N                messages to measure, of each size; fewer long ones
+        --warm-up N                 messages before them
+        --kind direct|array|both    memory of the messages
+        --json                      print one JSON object in place of a table
+      The exit status is 0, 1 after an error, or 2 if the arguments are invalid.
+      """;
 
   private final MessageChannel channel;
   private final boolean isFirst;
@@ -164,11 +172,15 @@ public final class Ping {
    * @throws ExsException a call failed
    */
   public static void main(String[] arguments) throws ExsException {
+    if (arguments.length == 1 && "--help".equals(arguments[0])) {
+      System.out.print(USAGE);
+      return;
+    }
     final Settings settings;
     try {
       settings = Settings.parse(arguments);
     } catch (IllegalArgumentException e) {
-      System.err.println("Ping: not understood: " + e.getMessage() + "\n" + USAGE);
+      System.err.print("Ping: not understood: " + e.getMessage() + "\n" + USAGE);
       System.exit(2);
       return;
     }
@@ -183,7 +195,7 @@ public final class Ping {
       }
     }
     if (!isPair) {
-      System.err.println("Ping: there are to be two ranks\n" + USAGE);
+      System.err.print("Ping: there are to be two ranks\n" + USAGE);
       System.exit(2);
     }
   }

@@ -8,9 +8,20 @@ import mpi.MPI;
  * launcher of the ranks supplies the first three arguments. Ends with 1 if the result is not the known one, with 2 for invalid arguments.
  */
 public final class Main {
+  private static final String HELP = """
+      usage: exs-mpjrun -np RANKS --cp exs-mpj-kernels.jar \\
+                        exs.mpj.kernels.Main KERNEL [--class S|W|A] [--json]
+      Runs one kernel on all ranks: cg, ft, is, mg, nbody, collectives or pingpong.
+      The exit status is 0, 1 if the result is wrong, or 2 if the arguments are invalid.
+      """;
+
   private Main() {}
 
   public static void main(String[] args) {
+    if (args.length > 0 && args[args.length - 1].equals("--help")) {
+      if (args.length == 1 || args[0].equals("0")) System.out.print(HELP);
+      return;
+    }
     int status = 1;
     try {
       status = run(args);
