@@ -1,5 +1,5 @@
 // A shard owns connections, the ports of their providers, and their timers. Only the holder of its drive lock
-// uses this state. README.md lists its parts and has the table of who watches the network when.
+// uses this state. README.md lists its parts, and the threads that watch the network.
 //
 // Design notes
 //  1. A thread that posts and finds the lock free carries its command out itself. A thread that finds it
@@ -14,19 +14,19 @@
 //     a leader, the engine parks. A leader that leaves sets the alarm, once in a millisecond however often
 //     leaders come and go.
 //  4. A session may hold bytes back until the burst of its poster ends, so that many small sends leave
-//     together; and where a flush is a system call the shard holds back that of all but the first post of a burst
-//     (FollowUp::kAtLeisure). The burst ends when a waiting thread or the engine polls the network. While the engine
-//     stands by, its alarm is at most a millisecond ahead and ends the burst; else combining_pending() sets
-//     the alarm. So no byte is held for ever, and a thread that posts and dequeues makes no system call for
+//     together. If a flush is a system call, the shard holds the flushes of a burst back, except that of the first
+//     post (FollowUp::kAtLeisure). The burst ends when a waiting thread or the engine polls the network. While the
+//     engine stands by, its alarm is at most a millisecond ahead and ends the burst; otherwise combining_pending()
+//     sets the alarm. So no byte is held for ever, and a thread that posts and dequeues makes no system call for
 //     it. If the engine had to end the last burst of a poster, the alarm is set in any case.
 //  5. Shared memory shows arrivals only to a thread that polls it. So ports are armed before a thread
 //     sleeps, and peers ring the doorbell from then on. While any thread sleeps, the thread that drives
 //     leaves the ports armed; when none sleeps, it disarms them.
 //  6. Polling the network costs a system call, polling shared memory none. While one port is busy, a silent
 //     port is polled only every few microseconds.
-//  7. A thread that waits for messages polls memory before it sleeps, and after the sleep the ports that
-//     rang. This finds most messages without reading the clock and without polling other ports. The thread
-//     polls everything after a sleep that ended for another reason, and once in a few polls when it need
+//  7. A thread that waits for messages polls memory before it sleeps, and the ports that rang after it. This
+//     finds most messages without reading the clock and without polling other ports. The thread polls
+//     everything after a sleep that ended for another reason. It also does so once in a few polls when it need
 //     not sleep, for time limits and silent ports.
 //  8. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to
 //     another shard), so no order between shards is needed.
@@ -65,15 +65,15 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   // --- Thread: any ---
   void post(TransferClient& client, proto::Direction direction, const proto::Operation& operation);
   void execute(std::unique_ptr<Task> task);
-  // Starts the engine thread if it does not run yet. EAGAIN: no thread to be had.
+  // Starts the engine thread if it does not run yet. EAGAIN: the system gives no thread.
   Status start_engine();
   // Ends the engine thread. Commands that come later still run, on their posters' threads.
   void stop_engine();
   [[nodiscard]] ProviderSet& providers() noexcept { return providers_; }
   [[nodiscard]] const Clock& clock() const noexcept { return time_.clock; }
   [[nodiscard]] Sleeper& sleeper() const noexcept { return time_.sleeper; }
-  // Runs `look` with the drive lock held, then the commands that other threads have queued meanwhile. Passes on what it
-  // throws, as does carry_out().
+  // Runs `look` with the drive lock held, then the commands that other threads have queued meanwhile. Passes its exceptions on, as
+  // carry_out() does.
   template <typename Look>
   void inspect(Look&& look) {
     lock_.lock();
@@ -85,8 +85,8 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
     }
     release_and_combine();
   }
-  // Carries out `step`, which posts to a link and has no other consequences where it says true, unless another thread holds the
-  // drive lock. False: one does, or the step said so. `step` does not throw.
+  // Carries out `step`, unless another thread holds the drive lock. The step posts to a link, and has no other consequences if it
+  // returns true. False: another thread holds the lock, or the step returned false. `step` does not throw.
   template <typename Step>
   bool try_step(Step&& step) {
     if (!lock_.try_lock()) return false;
@@ -100,7 +100,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
     release_and_combine();
     return done;
   }
-  // Waits for the drive lock, then carries out all earlier commands, `step`, and what follows from it.
+  // Waits for the drive lock, then carries out all earlier commands, `step`, and its consequences.
   template <typename Step>
   void carry_out(Step&& step) {
     lock_.lock();
@@ -157,7 +157,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   // The calling thread holds the drive lock: checked in debug builds, and by clang's analysis in all callers
   // of what follows. Every method that says "Thread: shard", here or of a session, opens with it.
   void assert_held() const EXS_ASSERT_CAPABILITY(lock_) { lock_.assert_held(); }
-  // The port of the provider that plays the role. Null: none does, or its port could not be opened
+  // The port of the provider that plays the role. Null: no provider does, or its port could not be opened
   // (why_no_port()).
   [[nodiscard]] Port* port(Role role) EXS_REQUIRES(lock_);
   [[nodiscard]] const Reason& why_no_port(Role role) const EXS_REQUIRES(lock_) {
@@ -198,7 +198,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   // False: another thread has the lock again and again, and drives.
   [[nodiscard]] bool lock_unless_driven() EXS_TRY_ACQUIRE(true, lock_) EXS_NO_THREAD_SAFETY_ANALYSIS;
 
-  // Poll the ports and carry out what follows.
+  // Poll the ports and carry out the consequences.
   void poll_and_settle(std::uint64_t now_ns, const ReadyPorts& ready) EXS_REQUIRES(lock_);
   [[nodiscard]] bool poll_memory_and_settle(const ReadyPorts& ready) EXS_REQUIRES(lock_);
   void settle() EXS_REQUIRES(lock_);
@@ -210,7 +210,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   void end_burst() EXS_REQUIRES(lock_);
   // Counts a post of the burst. True: it is held back until the burst ends.
   [[nodiscard]] bool joins_burst(std::size_t bytes) EXS_REQUIRES(lock_);
-  // False: there were none.
+  // False: there were no commands.
   bool run_commands() EXS_REQUIRES(lock_);
   void run(Command& command) EXS_REQUIRES(lock_);
   [[nodiscard]] std::uint64_t next_deadline_ns() EXS_REQUIRES(lock_);

@@ -1,21 +1,21 @@
 // The boot of a process that exs-run has started.
 //
-// The process inherits one end of a socketpair, whose number is in EXM_BOOT_FD; EXM_RANK and EXM_SIZE say who it is. Over
-// the socket go lines of text. A rank and a code are decimal, a key is 32 hexadecimal digits, a card is anything to the
-// line's end.
+// The process inherits one end of a socketpair, whose number is in EXM_BOOT_FD. EXM_RANK and EXM_SIZE are its rank and the job's
+// size. The socket carries lines of text. A rank and a code are decimal, a key is 32 hexadecimal digits, a card is anything to
+// the line's end.
 //
 // | from       | line            | meaning |
 // | ---------- | --------------- | ------- |
-// | exs-run    | job 2 KEY HOSTS | the first line: version of these lines, the job's key, and on how many hosts it is |
-// | exs-run    | card RANK CARD  | one for each rank, when all have published theirs or have ended, which makes it empty |
-// | exs-run    | death RANK      | that one has ended, or says that it is lost, and had not left |
-// | process    | card CARD       | publishes |
+// | exs-run    | job 2 KEY HOSTS | the first line: version of these lines, the job's key, and its number of hosts |
+// | exs-run    | card RANK CARD  | one for each rank, when all have published a card or have ended; the card of an ended rank is empty |
+// | exs-run    | death RANK      | that rank has ended, or is lost, and had not left |
+// | process    | card CARD       | publishes its card |
 // | process    | leave           | leaves the job in order |
 // | process    | lost            | gives its boot up, and had not left |
-// | process    | abort CODE      | ends all of it |
+// | process    | abort CODE      | ends the whole job |
 //
-// That its socket closes says nothing: a process is dead when it has ended, and exs-run knows how.
-// A process that cannot become its program says `unexecuted ERRNO`, which is between exs-run and itself.
+// The closing of the socket means nothing: a process is dead when it has ended, and exs-run knows how.
+// A process that cannot become its program sends `unexecuted ERRNO`, a line between exs-run and itself.
 #pragma once
 
 #include <memory>
@@ -48,14 +48,14 @@ class LauncherBoot : public Boot {
  private:
   class Cards;
 
-  // Returns whether it was such a line.
+  // Returns false for another line.
   bool take_death(std::string_view line);
   [[nodiscard]] int rank_of(std::string_view word) const noexcept;
 
   Lines lines_;
   std::vector<int> deaths_;  // not reported to the caller yet
   bool has_left_ = false;
-  bool is_told_ = true;  // exs-run is there, and says what means something
+  bool is_told_ = true;  // exs-run is there, and its lines are valid
 };
 
 }  // namespace exs::boot

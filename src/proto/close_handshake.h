@@ -4,11 +4,10 @@
 // Design notes
 //  1. CLOSE says: all my sends are finished (adverts acknowledged), I receive nothing more, every transfer I
 //     was reading is acknowledged, and no window of either side is active. After it come only answers to
-//     what crossed it (an ACK that refuses an ADVERT, a RELEASE for an OFFER, a RECALL_ACK), and a CLOSE_ACK.
+//     messages that crossed it (an ACK that refuses an ADVERT, a RELEASE for an OFFER, a RECALL_ACK), and a CLOSE_ACK.
 //  2. CLOSE_ACK says: none of my adverts waits for an ACK, no RECALL for its answer, and I send nothing more. So when it arrives
-//     nothing is under way in either direction, and the link can be closed without losing a byte.
-//  3. A side that has received a CLOSE does not send one, it only answers. Both of two
-//     CLOSEs that cross are answered.
+//     nothing is pending in either direction, and the link can be closed without losing a byte.
+//  3. A side that has received a CLOSE does not send one, it only answers. If two CLOSEs cross, both are answered.
 #pragma once
 
 #include <cstdint>

@@ -10,10 +10,10 @@
 //  4. After failed() or closed() nothing more is posted on the link, and every open operation has ended.
 //
 // Design notes
-//  1. Each thing that happens (a post, a completion, a request to end) is one step: it is taken in, then
-//     advance() does whatever has become possible, in a fixed order. So no mechanism calls another one.
-//  2. After a step nothing more is possible. So the frequent steps of small messages, of which little can
-//     follow, do that little alone and skip advance().
+//  1. Each event (a post, a completion, a request to end) is one step. The step takes the event in. Then
+//     advance() does everything that has become possible, in a fixed order. So no mechanism calls another one.
+//  2. After a step nothing more is possible. Little can follow the frequent steps of small messages. So these
+//     do that little alone and skip advance().
 #pragma once
 
 #include <cstdint>

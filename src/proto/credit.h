@@ -1,9 +1,9 @@
 // Credits: how many data messages may be under way, counted for both directions of one connection.
 //
 // Design notes
-//  1. ADVERT, IMMEDIATE and NOTICE spend one credit. It comes back when the transfer is over: an advert's no
-//     earlier than its ACK, an immediate's once its slot is free again, and at once that of a notice and of
-//     an advert that became an active window. At every moment, per direction,
+//  1. ADVERT, IMMEDIATE and NOTICE spend one credit. It comes back when the transfer is over. That of an advert
+//     comes no earlier than its ACK, that of an immediate once its slot is free again. That of a notice, and of
+//     an advert that became an active window, comes at once. At every moment, per direction,
 //         available at the sender + data messages in flight + held by the receiver + owed by the receiver +
 //         returns in flight = the number agreed.
 //  2. Owed credits travel on whatever message is sent. A CREDIT message is sent only when at least half are

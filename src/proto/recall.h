@@ -1,4 +1,4 @@
-// Takes back adverts that the peer has not begun to read. RECALL asks; RECALL_ACK tells whether the advert
+// Takes back adverts that the peer has not begun to read. RECALL asks; RECALL_ACK says whether the advert
 // came back. Each end has at most one pending RECALL, so that two slots suffice for any number of cancels.
 #pragma once
 

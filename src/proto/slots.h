@@ -15,9 +15,9 @@
 //     immediate keeps its slot, until a receive has taken the payload, and an advert with a list of windows,
 //     until a receive matches it.
 //  3. Nothing here touches slot memory, and links prefer the slot posted last. So slots are address space
-//     only, except for as many as have held a message at the same time. That is one on most connections, so the slot
-//     posted last is a piece of the heap and takes no page. Long slots all lie in pages: around a piece that long malloc writes
-//     into a page which nothing else uses, and messages with tags leave slots alone.
+//     only, except for as many as have held a message at the same time. Most connections have one such slot, so the
+//     slot posted last is a piece of the heap and takes no page. Long slots all lie in pages. Around a piece that
+//     long, malloc would write into a page which nothing else uses, and messages with tags leave slots alone.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The control messages two exs ends exchange, as plain structs, and where each field lies on the wire.
-// FORMAT.md has the same layout as tables for readers; a test holds the two against each other.
+// The control messages between two exs ends, as plain structs, and the place of each field on the wire.
+// FORMAT.md has the same layout in tables; tests/wire/format_test.cc compares the two.
 #pragma once
 
 #include <array>
@@ -25,17 +25,17 @@ enum class MessageType : std::uint8_t {
   kProbeAck = 14,
   kRecall = 15,     // the sender of an advert wants it back
   kRecallAck = 16,  // whether it comes back
-  // Of connections for messages with tags alone:
+  // The following travel on connections for messages with tags alone.
   kTagged = 17,        // data message: a label, and the payload
   kTaggedAdvert = 18,  // data message: a label, and windows of the sender's memory
   kReturn = 19,        // returns eager bytes when nothing else goes that way
   kHeld = 20,          // data message: a label alone; the payload is to be fetched
   kWant = 21,          // asks for the messages that the peer holds back, up to one that fits
   kFetch = 22,         // a receive has taken a kHeld
-  kFetched = 23,       // data message: the windows of what was fetched, or a part of it
+  kFetched = 23,       // data message: the windows of a fetched message, or a part of it
 };
 
-// Spends a credit and has a number.
+// A data message spends a credit and has a number.
 [[nodiscard]] constexpr bool is_data(MessageType type) noexcept {
   switch (type) {
     case MessageType::kAdvert:
@@ -50,22 +50,22 @@ enum class MessageType : std::uint8_t {
 
 enum ShutdownFlag : std::uint8_t { kShutdownSending = 1, kShutdownReceiving = 2 };
 
-// kNotify also in an OFFER, kMappable there alone.
+// An OFFER has kNotify too, and it alone has kMappable.
 enum AdvertFlag : std::uint8_t { kPersistent = 1, kNotify = 2, kAtOffset = 4, kList = 8, kMappable = 16 };
 
-// kNotice, kRevoke, kRelease: which operation of its owner the window belongs to.
+// kNotice, kRevoke, kRelease: the operation of its owner that the window belongs to.
 enum WindowFlag : std::uint8_t { kOfSend = 1, kOfReceive = 2 };
 
-// kRecallAck: the advert was not begun with, and is gone.
+// kRecallAck: nobody has begun to read the advert, and it is gone.
 enum RecallFlag : std::uint8_t { kRecalled = 1 };
 
-// kTagged, kTaggedAdvert, kHeld. kSynchronous: an ACK with the label's id is to say that a receive has taken it.
+// kTagged, kTaggedAdvert, kHeld. kSynchronous: an ACK with the label's id is to follow when a receive has taken the message.
 enum TaggedFlag : std::uint8_t { kSynchronous = 1, kWithData = 2 };
 
-// kFetched: the next bytes of the message in place of its windows.
+// kFetched: the message has its next bytes in place of its windows.
 enum FetchedFlag : std::uint8_t { kPart = 1 };
 
-// Never a raw errno: those differ between systems.
+// A status is never a raw errno, because those differ between systems.
 enum class AckStatus : std::uint32_t {
   kTaken = 0,
   kRefused = 1,
@@ -88,7 +88,7 @@ struct Advert {
   std::uint32_t key = 0;
 };
 
-// How a window was used.
+// The use of a window.
 struct Usage {
   std::uint64_t bytes = 0;
   std::uint64_t last_offset = 0;
@@ -100,12 +100,12 @@ struct Ack {
   std::uint64_t bytes_taken = 0;
 };
 
-// What a message with a tag is matched by, and what goes with it.
+// The bits by which a message with a tag is matched, and the fields that go with it.
 struct Label {
   std::uint64_t bits = 0;
   std::uint64_t data = 0;            // with kWithData
   std::uint32_t returned_bytes = 0;  // eager bytes that the receiver of this message may use again
-  std::uint32_t id = 0;              // of what its ACK is to end; 0: no ACK follows
+  std::uint32_t id = 0;              // names the message in its ACK; 0: no ACK follows
 };
 
 struct Message {
@@ -113,13 +113,13 @@ struct Message {
   Advert advert;                    // kAdvert, kOffer: the window
   std::uint64_t target_offset = 0;  // kAdvert with kAtOffset
   Ack ack;                          // kAck
-  Usage usage;                      // kNotice: since the last one; kRelease: not told yet
+  Usage usage;                      // kNotice: since the last one; kRelease: not reported yet
   std::uint64_t total_bytes = 0;    // kRelease
   Label label;                   // kTagged, kTaggedAdvert, kHeld; kReturn: returned_bytes alone; kWant: bits
   std::uint64_t held_bytes = 0;  // kHeld: the payload's length
   std::uint64_t ignore = 0;      // kWant: the bits that may differ
   std::uint32_t payload_bytes =
-      0;  // kImmediate, kTagged, kTaggedAdvert, kFetched, kAdvert with kList: what follows the fixed part
+      0;  // kImmediate, kTagged, kTaggedAdvert, kFetched, kAdvert with kList: bytes behind the fixed part
 };
 
 inline constexpr std::size_t kTypeOffset = 0;
@@ -165,7 +165,7 @@ inline constexpr std::size_t kLabelDataOffset = 24;  // with kWithData
 inline constexpr std::size_t kTaggedWithDataBytes = 32;
 inline constexpr std::size_t kLabelBytesMax = kTaggedWithDataBytes - kHeaderBytes;
 
-// Of kHeld, whose data lies behind the length.
+// In a kHeld the data lies behind the length.
 inline constexpr std::size_t kHeldLengthOffset = 24;
 inline constexpr std::size_t kHeldBytes = 32;
 inline constexpr std::size_t kHeldDataOffset = 32;
@@ -180,14 +180,14 @@ inline constexpr std::size_t kReturnBytes = 12;
 
 inline constexpr std::size_t kLongestFixedBytes = 40;
 
-// So many messages a peer announces, more than the adverts agreed, when it is asked to by kWant.
+// A peer announces at most so many messages more than the agreed adverts, when a kWant asks for them.
 inline constexpr std::uint32_t kWantedMax = 1U << 20U;
 
 // The hello, private data of connect and accept.
 inline constexpr std::array<std::byte, 4> kMagic{std::byte{'E'}, std::byte{'X'}, std::byte{'S'},
                                                  std::byte{'1'}};
 
-// Of a connection for messages with tags: who talks to whom, and how much of what is sent before it is matched either holds.
+// The end of a hello of kTaggedKind: both ends' ranks or this end's id, and the limits of the unmatched messages that this end holds.
 struct Introduction {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
@@ -195,7 +195,7 @@ struct Introduction {
   std::array<std::byte, 16> job_key{};
   std::uint8_t eager_bytes_log2 = 0;  // this end holds so many for the other
   std::uint8_t adverts_log2 = 0;      // and adverts
-  std::uint32_t job_size = 0;         // how many ranks this end counts; 0: it does not say
+  std::uint32_t job_size = 0;         // the ranks that this end counts; 0: it does not say
 };
 
 struct HelloFields {
@@ -222,7 +222,7 @@ inline constexpr std::size_t kHelloReadDepthOffset = 16;
 inline constexpr std::size_t kHelloReserved2Offset = 18;  // and the lower 16
 inline constexpr std::size_t kHelloBytes = 20;
 
-// Behind it, of kTaggedKind.
+// In a hello of kTaggedKind these lie behind it.
 inline constexpr std::size_t kHelloFromOffset = 20;
 inline constexpr std::size_t kHelloToOffset = 24;
 inline constexpr std::size_t kHelloJobKeyOffset = 28;
@@ -232,7 +232,7 @@ inline constexpr std::size_t kHelloByIdOffset = 46;
 inline constexpr std::size_t kHelloReserved3Offset = 47;
 inline constexpr std::size_t kTaggedHelloBytes = 48;
 
-// Private data of a rejection.
+// The private data of a rejection.
 enum class RejectReason : std::uint32_t {
   kRefused = 1,
   kVersion = 2,
@@ -247,14 +247,14 @@ inline constexpr std::size_t kRejectMagicOffset = 0;
 inline constexpr std::size_t kRejectReasonOffset = 4;
 inline constexpr std::size_t kRejectBytes = 8;
 
-// Behind it, of kJobSize.
+// With kJobSize these lie behind it.
 inline constexpr std::size_t kRejectOwnSizeOffset = 8;
 inline constexpr std::size_t kRejectToldSizeOffset = 12;
 inline constexpr std::size_t kRejectSizesBytes = 16;
 
 inline constexpr std::uint8_t kVersionMin = 1;
 inline constexpr std::uint8_t kVersionMax = 1;
-inline constexpr std::uint8_t kTaggedVersionMax = 2;  // of kTaggedKind: the hello tells the job's size
+inline constexpr std::uint8_t kTaggedVersionMax = 2;  // of kTaggedKind: the hello has the job's size
 constexpr std::uint8_t version_max_of(std::uint8_t kind) noexcept {
   return kind == kTaggedKind ? kTaggedVersionMax : kVersionMax;
 }

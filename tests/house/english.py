@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
 """The prose of documents and manual pages is plain: a sentence begins with its subject, has at most 35 words, and uses the words of the
-field. english.allowed counts the exceptions per file and kind. These numbers may only fall.
+field.
 
-    english.py             checks the tree against english.allowed
-    english.py FILE...     shows what it finds in these files, with or without permission
-    english.py --rewrite   lowers the numbers of english.allowed to what is there, and never raises one
+    english.py             checks the tree
+    english.py FILE...     checks these files
 """
-import collections
+import os
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ALLOWED = pathlib.Path(__file__).with_name("english.allowed")
 NOT_OURS = {".git", ".cache", "build", "__pycache__", "node_modules"}
 MOST_WORDS = 35
 
@@ -60,8 +58,8 @@ def of_markdown(text):
         if (fence := re.match(r"\s*(```|~~~)", line)) or fenced or SILENT.match(line):
             prose.end()
             fenced ^= bool(fence)
-        elif line.startswith("|"):
-            is_head = RULE.match(line) or number < len(lines) and RULE.match(lines[number])
+        elif line.lstrip().startswith("|"):
+            is_head = RULE.match(line.lstrip()) or number < len(lines) and RULE.match(lines[number].lstrip())
             for cell in [] if is_head else re.sub(r"`[^`]*`", lambda found: found[0].replace("|", "/"), line).split("|"):
                 prose.end()
                 prose.add(number, cell.strip())
@@ -70,7 +68,7 @@ def of_markdown(text):
             listed = bool(item) or (listed and line.startswith(" "))
             if item:
                 prose.end()
-            prose.add(number, ITEM.sub("", line, count=1))
+            prose.add(number, line[item.end():] if item else line)
     prose.end()
     for number, block in prose.blocks:
         block = re.sub(r"`+([^`]+)`+", lambda found: code(found[1]), block)
@@ -137,31 +135,7 @@ def files():
     for path in sorted([*ROOT.rglob("*.md"), *(ROOT / "man").glob("*.[1-8]")]):
         name = path.relative_to(ROOT)
         if not NOT_OURS.intersection(name.parts) and not name.is_relative_to("perf/results") and not path.is_symlink():
-            yield name.as_posix(), path
-
-
-def counted():
-    return collections.Counter((name, kind.split()[0]) for name, path in files() for _, kind, _ in findings(path, path.read_text()))
-
-
-def allowed():
-    return {(name, kind): int(count) for name, kind, count in map(str.split, ALLOWED.read_text().splitlines())}
-
-
-def rewrite():
-    found = counted()
-    kept = {place: min(count, found[place]) for place, count in sorted(allowed().items()) if found[place]}
-    ALLOWED.write_text("".join(f"{name} {kind} {count}\n" for (name, kind), count in kept.items()))
-
-
-def complaints():
-    found, may = counted(), allowed()
-    for name, kind in sorted(found.keys() | may.keys()):
-        there, most = found[name, kind], may.get((name, kind), 0)
-        if there > most:
-            yield f"{name}: {there} of kind {kind}, {most} allowed: english.py {name} shows them"
-        elif there < most:
-            yield f"{name}: {there} of kind {kind}, {most} allowed: english.py --rewrite lowers the number"
+            yield path
 
 
 # Texts, and the lines and kinds that are found in them.
@@ -171,8 +145,9 @@ EXAMPLES = (
     ("a.md", "The call is told so.", "1 word"), ("a.md", "Use `tell who` and [it](who.md).", ""), ("a.md", "Users who call wait.", ""),
     ("a.md", "It serves who asks.", ""), ("a.md", "It belongs to who asks.", "1 word"), ("a.md", "Others are none; there is none.", "1 word"),
     ("a.md", "```\nOf code\n| Of |\n```\n\n    Who indented\n\n# What is a head\n\nText.", ""), ("a.md", "| What |\n|---|\n| a call |\n| Who calls |", "4 opener"),
+    ("a.md", "- one\n\n  | What |\n  |---|\n  | Who calls |", "5 opener"),
     ("a.md", "- one\n- Whoever calls", "2 opener 2 word"), ("a.md", "a, " * 36, "1 long"), ("a.md", "a, " * 35, ""), ("a.md", "`a b c` " * 35, ""),
-    ("a.md", "a " * 20 + ". A " + "a " * 20, ""), ("a.3", ".SH A\n" + "a " * 20 + ".\na " + "a " * 20, ""),
+    ("a.md", "a " * 20 + "7. A " + "a " * 20, ""), ("a.md", "a " * 20 + ". A " + "a " * 20, ""), ("a.3", ".SH A\n" + "a " * 20 + ".\na " + "a " * 20, ""),
     ("a.md", "It takes e.g. Of.", ""), ("a.md", "Do it, i.e. now. Of it.", "1 opener"),
     ("a.3", ".SH NAME\nWho\n.SH NOTES\n.TP\n.B Who\nA text.\n.TP\nWho\nWho is it.", "9 opener"), ("a.3", ".SH A\nIt\n.BR ends (3).\nOf it.", "4 opener"),
     ("a.3", ".SH A\n.EX\nWho\n.EE\n.nf\nWho\n.fi\n.B told\n\\fBtold\\fR", ""), ("a.3", ".SH SYNOPSIS\nWho\n.SH A\n.RB ( a ),\nit has told.", "4 word"),
@@ -182,12 +157,10 @@ EXAMPLES = (
 def main(arguments):
     wrong = [f"the check is wrong about {text!r}: it finds {have!r}" for name, text, expected in EXAMPLES
              if (have := " ".join(f"{line} {kind.split()[0]}" for line, kind, _ in findings(pathlib.Path(name), text))) != expected]
-    if arguments == ["--rewrite"] and not wrong:
-        rewrite()
-    named = [] if arguments == ["--rewrite"] else arguments
-    shown = (f"{name}:{line}: {kind}: {sentence}" for name in named for line, kind, sentence in findings(pathlib.Path(name), pathlib.Path(name).read_text()))
-    found = wrong + list(shown if named else complaints())
-    print("\n".join(found + [f"{len(named) or sum(1 for _ in files())} files, {len(found)} complaints"]))
+    paths = [pathlib.Path(name).resolve() for name in arguments] or list(files())
+    found = wrong + [f"{os.path.relpath(path)}:{line}: {kind}: {sentence}" for path in paths
+                     for line, kind, sentence in findings(path, path.read_text())]
+    print("\n".join(found + [f"{len(paths)} files, {len(found)} complaints"]))
     return 1 if found else 0
 
 

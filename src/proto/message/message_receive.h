@@ -5,11 +5,11 @@
 //  1. A persistent send of the peer is accepted when it arrives and then waits its turn among the messages.
 //     At the head it is the active window: it stays there, and every receive becomes READs of it.
 //  2. A persistent receive becomes active in its turn (persistent_receive.h): its memory is offered to the
-//     peer, and what the peer sends as messages before it knows is put into it, one message at a time.
+//     peer. Messages that the peer sends before it knows the offer are put into it, one at a time.
 //     Messages that come after it was revoked wait for later receives.
-//  3. Both of one direction are never active: the operation that finds the other side's ends with EBUSY (the
-//     sender's by an ACK, in its turn). So a persistent receive becomes active only after the RELEASE of the
-//     peer's window.
+//  3. A persistent send and a persistent receive of one direction are never active together. The operation that
+//     finds the other side's ends with EBUSY (the sender's by an ACK, in its turn). So a persistent receive becomes
+//     active only after the RELEASE of the peer's window.
 //  4. A window that its owner revoked leaves a mark in the queue if no receive was reading it: the next plain
 //     receive that reaches the mark ends with ECANCELED. Receives at an offset do until the peer sends
 //     something.

@@ -3,7 +3,7 @@
 //
 // Design notes
 //  1. A persistent send leaves in its turn and owns the direction: nothing is sent behind it until it has
-//     ended. What is posted behind it ends with EBUSY, unless it is being revoked: then that waits.
+//     ended. A send that is posted behind it ends with EBUSY. If it is being revoked, that send waits instead.
 //  2. While a persistent receive of the peer is active, sends write into it and need neither credit nor
 //     answer. The first write waits until every credit is back: then all earlier messages lie where they
 //     belong, and no write can overtake one. Nothing is sent between the end of that receive and our RELEASE.

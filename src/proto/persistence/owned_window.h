@@ -4,13 +4,13 @@
 // Design notes
 //  1. The peer learns of the window by an ADVERT with PERSISTENT, or by an OFFER. From then on nothing more
 //     passes between the two engines unless the operation asked for notices.
-//  2. It ends by RELEASE: requested by REVOKE, or unrequested when the peer ends its side. Only after that
-//     can nobody use the window any more, so only then it is withdrawn and the operation has its outcome.
+//  2. It ends by RELEASE: requested by REVOKE, or unrequested when the peer ends its side. The peer may use the
+//     window until then, so only after that it is withdrawn and the operation has its outcome.
 //  3. An advert may be answered by an ACK instead, when the peer does not accept it as a window at all. A
 //     REVOKE that was sent meanwhile is ignored by the peer.
 //  4. There is one window a direction. The next one is made after the end of this one, so at most one REVOKE
-//     of a receive is under way. Two of a send may be: a REVOKE that crossed the ACK of its advert, then one
-//     of the next advert. Before a third one, the peer has acknowledged that next advert, and so has received
+//     of a receive is pending. Two of a send may be pending: a REVOKE that crossed the ACK of its advert, then
+//     one of the next advert. Before a third one, the peer has acknowledged that next advert, and so has received
 //     the first REVOKE.
 #pragma once
 

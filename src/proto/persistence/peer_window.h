@@ -2,11 +2,11 @@
 // sends write (its persistent receive).
 //
 // Design notes
-//  1. A NOTICE tells the owner what we did with the window, if the owner asked. It spends a credit of our
-//     data messages; while there is none, usage adds up here, so any number of transfers needs bounded
+//  1. A NOTICE reports our use of the window to the owner, if the owner asked. It spends a credit of our
+//     data messages. While there is no credit, usage adds up here, so any number of transfers needs bounded
 //     memory.
-//  2. The release begins with a REVOKE of the owner, or by ourselves when we end that direction: nothing new
-//     is started, what is under way finishes, then RELEASE reports the total and what no NOTICE has reported.
+//  2. The release begins with a REVOKE of the owner, or by ourselves when we end that direction. Nothing new
+//     is started, pending transfers finish, then RELEASE reports the total and the use that no NOTICE has reported.
 //  3. After an unrequested RELEASE the owner makes no new window, because the end of our direction follows
 //     it; so a REVOKE that crossed the RELEASE is the last one, and is ignored.
 #pragma once

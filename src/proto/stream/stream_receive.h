@@ -2,11 +2,11 @@
 // order in which they were sent, from IMMEDIATEs by copying, from ADVERTs by RDMA READs.
 //
 // Design notes
-//  1. What waits for a receive stays where it is: in the slots, which are the bounded receive buffer, or in
-//     the sender's memory. A slot and its credit go back once all of its payload is taken.
+//  1. Bytes that wait for a receive stay where they are: in the slots, which are the bounded receive buffer, or
+//     in the sender's memory. A slot and its credit go back once all of its payload is taken.
 //  2. Bytes are assigned in post order and at once, READs land in the order in which they were posted; so
 //     receives after the first need not wait until it is full, and events still come in post order.
-//  3. Without wait_all a receive ends with what is there: as many IMMEDIATEs as fit, or one ADVERT.
+//  3. Without wait_all a receive ends with the bytes that are there: as many IMMEDIATEs as fit, or one ADVERT.
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,9 @@
 // ADVERT a piece; either way their bytes leave in post order, and they end in post order.
 //
 // Design notes
-//  1. In a burst (what is posted between two polls of the network) a caller posts one send, waits, and wants
-//     it gone at once; or it posts many, which had better leave together. So the first short send of a burst
-//     leaves at once, and later ones are held back until their message is full, flush() or end_burst(). A
+//  1. A burst is the sends that are posted between two polls of the network. A caller may post one send, wait,
+//     and want it gone at once; or it posts many, which had better leave together. So the first short send of a
+//     burst leaves at once, and later ones are held back until their message is full, flush() or end_burst(). A
 //     burst that follows a crowded one is expected to be crowded too: its first send is held back as well.
 //  2. Bytes are copied when their message leaves, not before: until then an operation can be cancelled whole.
 //     A message that is exactly one operation is not copied at all.

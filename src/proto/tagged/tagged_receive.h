@@ -2,13 +2,13 @@
 // here for a receive. A receive that takes one makes READs of it.
 //
 // Design notes
-//  1. A message has passed through when the inbox has it: its slot and its credit are free again. What bounds the memory of messages
-//     that nobody takes is the eager window and the number of adverts, which come back when a receive has taken them.
-//  2. So credits come back whatever the application does, and an answer may spend one, too: each that follows a message of the peer
-//     would otherwise need a slot of its own there.
-//  3. When as many adverts are kept as agreed, what the receives that wait would take goes to the peer as one wish (tagged_send.h): it
+//  1. A message has passed through when the inbox has it: its slot and its credit are free again. The eager window and the number of
+//     adverts bound the memory of messages that nobody takes. Both come back when a receive has taken them.
+//  2. So credits come back whatever the application does, and an answer may spend one, too. Otherwise each answer to a message of the
+//     peer would need a slot of its own there.
+//  3. When as many adverts are kept as agreed, the labels of the waiting receives go to the peer as one wish (tagged_send.h). The wish
 //     stands until a message comes that fits it, and grows while receives are posted that it does not cover. A wish that nobody has any
-//     more costs a few labels, so none is taken back.
+//     more costs a few labels, so no wish is taken back.
 #pragma once
 
 #include <cstdint>

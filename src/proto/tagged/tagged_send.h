@@ -3,13 +3,13 @@
 // matched it. They end in any order.
 //
 // Design notes
-//  1. When the peer keeps as many adverts as agreed, sends wait here. It may want one of these: then all up to the first that fits leave,
-//     in their order, as labels alone (HELD). So a receive finds its message however many lie before it, and order needs no rule of its
-//     own; the peer remembers what its own receives pass over, and nothing else.
-//  2. A HELD opens no window, of which there are few. Its receiver fetches it, and then it is like an advert. Messages of no bytes,
-//     which have none to open, travel so too when the peer has no room for them.
-//  3. Where there is no window to be had, or no memory may be registered, an advert becomes a HELD, and what is fetched goes in parts, as
-//     payload: adverts that nobody matches may hold all windows, and a receive must not wait for them.
+//  1. When the peer keeps as many adverts as agreed, sends wait here. The peer may want one of these. Then all up to the first that fits
+//     leave, in their order, as labels alone (HELD). So a receive finds its message however many lie before it, and order needs no rule
+//     of its own. The peer remembers the messages that its own receives pass over, and nothing else.
+//  2. Windows are few, and a HELD opens none. Its receiver fetches it, and then it is like an advert. Messages of no bytes have no window
+//     to open. They travel so, too, when the peer has no room for them.
+//  3. If no window can be had, or no memory may be registered, an advert becomes a HELD, and the fetched bytes go in parts, as payload.
+//     Adverts that nobody matches may hold all windows, and a receive must not wait for them.
 #pragma once
 
 #include <cstdint>
