@@ -26,8 +26,11 @@ Status Engine::start() {
     thread_ = std::thread([this] { run(); });
     started_.wait(false);
   } catch (const std::system_error& error) {
-    log(LogLevel::kError, "engine thread: {}; raise the limit of processes (ulimit -u)", error.what());
-    status = Status(EAGAIN);
+    log(LogLevel::kError,
+        "engine thread: {}; raise the limit of processes (ulimit -u), or of locked memory (ulimit -l) if the "
+        "program locks all its memory",
+        error.what());
+    status = Status(ENOMEM);  // the kernel's EAGAIN would mean a full queue
   } catch (const std::bad_alloc&) {
     status = Status(ENOMEM);
   }

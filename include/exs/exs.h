@@ -122,7 +122,8 @@ EXS_API int exs_qdelete(exs_qhandle_t queue);
  *   count = 0: return 0 at once.
  *   timeout NULL: no limit; zero: do not wait. When it expires: dequeue the events that are there.
  * Returns the number dequeued. EBADF; EFAULT events NULL; EINVAL |count| above EXS_EVTVEC_MAX,
- * -count above the depth, or bad timeout; EINTR a signal was caught; no event is lost. Source: ES-API. */
+ * -count above the depth, or bad timeout; EINTR a signal was caught, ENOMEM a thread's first call: no event
+ * is lost. Source: ES-API. */
 EXS_API int exs_qdequeue(exs_qhandle_t queue, exs_event_t* events, int count, const struct timeval* timeout);
 /* exs_qwait - wait for at least `min` events, dequeue at most `max`; timeout_ns < 0: no limit. Errors as
  * exs_qdequeue. exs extension. */

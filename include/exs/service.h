@@ -186,8 +186,8 @@ typedef struct exs_svc_move_options { /* 0: the default */
 /* exs_svc_move - move a service to the node that waits in exs_svc_adopt(): EXS_SVC_EVT_MOVED, which carries `handle`. When that node is
  * found, the program receives no new messages. It answers and releases its messages until `limit_ns`. Then everything moves in one step:
  * messages that it has not received, the position of each peer, replies that are not accepted, and `state`. `state` is read then, and
- * must not change until the event. Peers notice nothing. `options` may be NULL. 0, or -1 with errno: EINVAL an argument; EALREADY the
- * service is moving, suspended, or not here; ENOMEM. Thread: any. */
+ * must not change until the event. Peers notice nothing. `options` may be NULL. 0, or -1 with errno: EINVAL an argument; EMSGSIZE a
+ * piece of `state` of more than EXS_SVC_LONG_MAX; EALREADY the service is moving, suspended, or not here; ENOMEM. Thread: any. */
 EXS_SVC_API int exs_svc_move(exs_svc_t* service, const exs_svc_move_options_t* options, void* handle);
 /* exs_svc_adopt - wait for the service of `key` to move here: EXS_SVC_EVT_ADOPTED. From then on it works as after exs_svc_open(). Until
  * then no message arrives for it. With EXS_SVC_FENCED it serves nobody before EXS_SVC_EVT_OPEN. NULL with errno: EINVAL as

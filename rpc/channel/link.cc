@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "rpc/channel/close_at_once.h"
@@ -106,7 +107,8 @@ bool Link::send_short(const MessageBuffer& buffer, std::size_t bytes) {
 
 bool Link::has_out() {
   if (out_ != nullptr) return out_region_ != EXS_MHANDLE_INVALID;
-  out_ = std::make_unique<FrameMemory>();
+  out_.reset(new (std::nothrow) FrameMemory);
+  if (out_ == nullptr) return false;
   out_region_ = exs_mregister(out_->data(), out_->size(), EXS_MRF_LOCAL_ONLY);
   return out_region_ != EXS_MHANDLE_INVALID;
 }
@@ -128,7 +130,19 @@ bool Link::send_kept(std::byte* frame, std::size_t bytes, exs_mhandle_t region) 
   return exs_send(socket_, frame, kFrameBytes + bytes, EXS_NO_EVENT, queue_, handle_, region) == 0;
 }
 
+// Before the send: its buffer must be kept.
+bool Link::has_place_for_long() {
+  try {
+    sends_.reserve(sends_.size() + 1);
+    return true;
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+    return false;
+  }
+}
+
 bool Link::send_long(MessageBuffer& buffer, std::size_t bytes) {
+  if (!has_place_for_long()) return false;
   put_frame({FrameType::kLong, static_cast<std::uint32_t>(bytes), is_out_free_}, buffer.frame());
   if (exs_send(socket_, buffer.frame(), kFrameBytes, EXS_NO_EVENT, queue_, handle_, region_of(buffer)) != 0 ||
       exs_send(socket_, buffer.message(), bytes, EXS_NO_IMMEDIATE, queue_, handle_, region_of(buffer)) != 0)

@@ -90,6 +90,7 @@ class Link {
   [[nodiscard]] exs_mhandle_t region_of(const MessageBuffer& buffer) const {
     return is_plain_ ? EXS_MHANDLE_UNREGISTERED : buffer.region();
   }
+  bool has_place_for_long();
   bool send_long(MessageBuffer& buffer, std::size_t bytes);
   News end(int error);
 

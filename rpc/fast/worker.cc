@@ -7,6 +7,7 @@
 
 #include "rpc/channel/clock.h"
 #include "rpc/channel/close_at_once.h"
+#include "rpc/channel/wait_again.h"
 
 namespace exs::rpc {
 namespace {
@@ -60,7 +61,7 @@ void Worker::run(const std::atomic<bool>& stop, Acceptor& acceptor) {
   while (!stop.load(std::memory_order_acquire)) {
     const bool looks = !watched_.empty() && look_at_windows(count > 0);
     count = exs_qwait(queue_, events.data(), kEvents, 1, looks ? 0 : limit_ns());
-    if (count < 0 && errno != EINTR) return;
+    if (count < 0 && !may_wait_again()) return;
     if (count != 0) workshop_.arrived_ns = now_ns();
     workshop_.is_fresh = true;
     for (int i = 0; i < count; ++i) {

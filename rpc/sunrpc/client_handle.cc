@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "exs/sunrpc.h"
@@ -365,17 +366,19 @@ class Handle {
 
 }  // namespace
 
-void adopt_client(CLIENT* client) {
+bool adopt_client(CLIENT* client) {
   static std::remove_pointer_t<decltype(client->cl_ops)> operations = {
       Handle::call, Handle::abort, Handle::get_error, Handle::free_results, Handle::destroy, Handle::control};
-  if (client->cl_ops == &operations) return;
-  client->cl_private = new Handle(client);
+  if (client->cl_ops == &operations) return true;
+  auto* const handle = new (std::nothrow) Handle(client);
+  if (handle == nullptr) return false;
+  client->cl_private = handle;
   client->cl_ops = &operations;
+  return true;
 }
 
 bool link_client(CLIENT* client) {
-  adopt_client(client);
-  return Handle::link(client);
+  return adopt_client(client) && Handle::link(client);
 }
 
 }  // namespace exs::rpc

@@ -8,8 +8,9 @@ namespace exs::rpc {
 
 inline constexpr rpcprog_t kRpcbindProgram = 100000;  // its calls never use a link
 
-// Puts our operations before those of a TCP handle, if they are not there yet.
-void adopt_client(CLIENT* client);
+// Puts our operations before those of a TCP handle, if they are not there yet. Returns false if memory ran out: the handle is as libtirpc
+// made it.
+bool adopt_client(CLIENT* client);
 // Asks the handle's server for a link now. Returns whether the handle has one.
 bool link_client(CLIENT* client);
 

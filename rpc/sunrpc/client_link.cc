@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "rpc/channel/clock.h"
@@ -95,11 +96,12 @@ std::unique_ptr<ClientLink> ClientLink::connect(CLIENT& plain, std::int64_t limi
   Answer answer{};
   const clnt_stat told = ask(plain, answer, std::min(limit_ns, kOfferNs));
   if (told == RPC_CANTRECV || told == RPC_CANTSEND) connect_anew(plain, descriptor);
-  std::unique_ptr<ClientLink> made(new ClientLink);
+  std::unique_ptr<ClientLink> made(new (std::nothrow) ClientLink);
   sockaddr_storage place = server;
   socklen_t place_length = length;
-  if (told == RPC_SUCCESS && answer.reason == Reason::kNone && answer.version == kLinkVersion &&
-      answer.inline_bytes == kInlineBytes && answer.port <= UINT16_MAX && start_library()) {
+  if (made != nullptr && told == RPC_SUCCESS && answer.reason == Reason::kNone &&
+      answer.version == kLinkVersion && answer.inline_bytes == kInlineBytes && answer.port <= UINT16_MAX &&
+      start_library()) {
     set_place(place, place_length, answer.port);
     if (made->reach(place, place_length, answer, std::min(limit_ns, kSecond))) return made;
   }
@@ -118,7 +120,11 @@ bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const An
   if (queue_ == EXS_QHANDLE_INVALID) return false;
   const int socket = exs_socket(place.ss_family, SOCK_SEQPACKET, 0);
   if (socket < 0) return false;
-  link_ = std::make_unique<Link>(socket, queue_, this);
+  link_.reset(new (std::nothrow) Link(socket, queue_, this));
+  if (link_ == nullptr) {
+    exs_close(socket);
+    return false;
+  }
   constexpr std::size_t kSmall = kFrameBytes + kInlineBytes;
   const int connect_ms = static_cast<int>(std::max<std::int64_t>(limit_ns / 1'000'000, 1));
   exs_fcntl(socket, EXS_F_SET_SMALL_MAX, kSmall);

@@ -9,10 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "rpc/channel/address.h"
 #include "rpc/channel/clock.h"
+#include "rpc/channel/close_at_once.h"
 #include "rpc/channel/process.h"
+#include "rpc/channel/wait_again.h"
 #include "rpc/sunrpc/settings.h"
 #include "src/base/no_signals.h"
 
@@ -55,7 +58,8 @@ bool local_address(int descriptor, sockaddr_storage& address, socklen_t& length)
 }  // namespace
 
 Hub& Hub::instance() {
-  static Hub& hub = *new Hub;  // transports of the program may outlive all statics
+  alignas(Hub) static std::byte place[sizeof(Hub)];
+  static Hub& hub = *new (place) Hub;  // transports of the program may outlive all statics
   return hub;
 }
 
@@ -100,35 +104,46 @@ int Hub::use_threads(unsigned threads) {
 // Starts as many as possible: if none starts, the program's thread serves all. The program keeps its signals.
 void Hub::start_workers() {
   const NoSignals signals;
-  for (unsigned i = 0; i < threads_; ++i) {
-    auto worker = std::make_unique<Worker>();
-    worker->queue = exs_qcreate(kFirstDepth);
-    pthread_t thread{};
-    if (worker->queue == EXS_QHANDLE_INVALID || pthread_create(&thread, nullptr, work, worker.get()) != 0)
-      break;
-    pthread_detach(thread);
-    workers_.push_back(std::move(worker));
-  }
+  while (workers_.size() < threads_ && start_worker()) continue;
 }
 
-// Runs until the process ends.
+bool Hub::start_worker() try {
+  auto worker = std::make_unique<Worker>();
+  workers_.reserve(workers_.size() + 1);  // before the thread uses the worker
+  worker->queue = exs_qcreate(kFirstDepth);
+  pthread_t thread{};
+  if (worker->queue == EXS_QHANDLE_INVALID) return false;
+  if (pthread_create(&thread, nullptr, work, worker.get()) != 0) {
+    exs_qdelete(worker->queue);
+    return false;
+  }
+  pthread_detach(thread);
+  workers_.push_back(std::move(worker));
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+// Runs until the process ends, because the links of its queue have no other thread.
 void* Hub::work(void* worker) {
   constexpr int kEvents = 16;
   std::array<exs_event_t, kEvents> events;
   const exs_qhandle_t queue = static_cast<Worker*>(worker)->queue;
   for (;;) {
     const int count = exs_qwait(queue, events.data(), kEvents, 1, -1);
-    if (count < 0 && errno != EINTR) return nullptr;
+    if (count < 0 && !may_wait_again()) return nullptr;
     for (int i = 0; i < count; ++i) instance().take(events[static_cast<std::size_t>(i)]);
   }
 }
 
-std::size_t Hub::idlest_worker() const {
+std::size_t Hub::idlest_worker() {
   if (workers_.empty()) return kNoWorker;
-  std::vector<std::size_t> links(workers_.size());
+  for (const auto& worker : workers_) worker->links = 0;
   for (const Place& place : places_)
-    if (place.transport != nullptr && place.worker != kNoWorker) ++links[place.worker];
-  return static_cast<std::size_t>(std::min_element(links.begin(), links.end()) - links.begin());
+    if (place.transport != nullptr && place.worker != kNoWorker) ++workers_[place.worker]->links;
+  const auto has_fewer = [](const auto& one, const auto& other) { return one->links < other->links; };
+  return static_cast<std::size_t>(std::min_element(workers_.begin(), workers_.end(), has_fewer) -
+                                  workers_.begin());
 }
 
 bool Hub::pass_on(ServerTransport& transport) {
@@ -177,6 +192,7 @@ const Hub::Listener* Hub::listen_at(SVCXPRT* transport) {
     known.accepts = known.accepts || post_accept(known);
     return known.accepts ? &known : nullptr;
   }
+  listeners_.reserve(listeners_.size() + 1);  // before the socket takes its port
   made.socket = exs_socket(made.address.ss_family, SOCK_SEQPACKET, 0);
   if (made.socket < 0) return nullptr;
   sockaddr_storage bound = made.address;
@@ -305,10 +321,22 @@ void Hub::take_of_stranger(Place& place, const exs_event_t& event) {
   }
 }
 
-void Hub::accept(int socket) {
+// Returns the index of a free place; kNoPlace: memory ran out.
+std::size_t Hub::free_place() try {
   std::size_t index = 0;
   while (index < places_.size() && (places_[index].stranger || places_[index].transport != nullptr)) ++index;
   if (index == places_.size()) places_.emplace_back();
+  return index;
+} catch (const std::bad_alloc&) {
+  return kNoPlace;
+}
+
+// Without memory for it, the connection ends, and its client calls by TCP.
+void Hub::accept(int socket) {
+  const std::size_t index = free_place();
+  std::unique_ptr<Link> link;
+  if (index != kNoPlace) link.reset(new (std::nothrow) Link(socket, queue_, handle_of(index)));
+  if (link == nullptr) return close_at_once(socket);
   const int depth = kFirstDepth + static_cast<int>(places_.size()) * kSlotsOfLink;
   if (depth > depth_) {
     const int deeper = std::min(depth * 2, EXS_QDEPTH_MAX);
@@ -316,7 +344,7 @@ void Hub::accept(int socket) {
     for (const auto& worker : workers_) exs_qmodify(worker->queue, EXS_QATTR_DEPTH, &deeper, sizeof deeper);
   }
   Place& place = places_[index];
-  place.stranger = std::make_unique<Link>(socket, queue_, handle_of(index));
+  place.stranger = std::move(link);
   if (settings().is_reduced) place.stranger->use_plain_memory();
   place.end_ns = now_ns() + kHelloNs;
   ++strangers_;

@@ -35,16 +35,19 @@ class Hub {
   // it.
   bool pass_on(ServerTransport& transport);
 
-  // Answers a client's offer, which arrived by this transport.
+  // Answers a client's offer, which arrived by this transport. Throws std::bad_alloc. All else is called by libtirpc, whose frames no
+  // exception may pass, and so throws nothing.
   Answer answer(SVCXPRT* transport, const Offer& offer);
   // The transport has no link any more, and may be gone.
   void forget(const ServerTransport& transport);
 
  private:
   static constexpr std::size_t kNoWorker = SIZE_MAX;
+  static constexpr std::size_t kNoPlace = SIZE_MAX;
   struct Worker {
     exs_qhandle_t queue = EXS_QHANDLE_INVALID;
     MessageBuffer reply;
+    std::size_t links = 0;  // counted by idlest_worker()
   };
   struct Token {
     std::array<char, kTokenBytes> bytes;
@@ -75,8 +78,9 @@ class Hub {
   Lock lock();
   bool start();
   void start_workers();
+  bool start_worker();
   static void* work(void* worker);
-  [[nodiscard]] std::size_t idlest_worker() const;
+  [[nodiscard]] std::size_t idlest_worker();
   const Listener* listen_at(SVCXPRT* transport);
   [[nodiscard]] bool post_accept(const Listener& listener) const;
   bool add_token(ServerTransport& transport, std::array<char, kTokenBytes>& bytes);
@@ -85,6 +89,7 @@ class Hub {
   void take(const exs_event_t& event);
   void take_accept(const exs_event_t& event);
   void take_of_stranger(Place& place, const exs_event_t& event);
+  [[nodiscard]] std::size_t free_place();
   void accept(int socket);
   void greet(Place& place);
   void end(Place& place);

@@ -2,7 +2,9 @@
 
 #include <rpc/rpc.h>
 
+#include <cstddef>
 #include <mutex>
+#include <new>
 #include <unordered_set>
 
 #include "exs/sunrpc.h"
@@ -15,9 +17,15 @@ thread_local std::span<const std::byte> decoded;
 // Pointers into messages that stubs will free. They must not reach free().
 class Views {
  public:
-  void add(const char* view) {
+  // Returns false if memory ran out.
+  bool add(const char* view) {
     const std::lock_guard lock(mutex_);
-    views_.insert(view);
+    try {
+      views_.insert(view);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    return true;
   }
   // Returns false if it is no such pointer.
   bool remove(const char* view) {
@@ -31,7 +39,8 @@ class Views {
 };
 
 Views& views() {
-  static Views& all = *new Views;  // programs free at their exit, too
+  alignas(Views) static std::byte place[sizeof(Views)];
+  static Views& all = *new (place) Views;  // programs free at their exit, too
   return all;
 }
 
@@ -69,7 +78,8 @@ bool_t exs_xdr_bytes(XDR* stream, char** bytes, u_int* length, u_int most) {
   if (count > UINT32_MAX - kUnit) return FALSE;
   int32_t* const place = XDR_INLINE(stream, (count + kUnit - 1) / kUnit * kUnit);
   if (place == nullptr) return FALSE;
-  *bytes = static_cast<char*>(static_cast<void*>(place));
-  views().add(*bytes);
+  char* const view = static_cast<char*>(static_cast<void*>(place));
+  if (!views().add(view)) return FALSE;
+  *bytes = view;
   return TRUE;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace exs::rpc {
@@ -32,7 +34,8 @@ struct Refusals {
 };
 
 Refusals& refusals() {
-  static Refusals& all = *new Refusals;
+  alignas(Refusals) static std::byte place[sizeof(Refusals)];
+  static Refusals& all = *new (place) Refusals;
   return all;
 }
 
@@ -43,7 +46,11 @@ void note_refusal(const sockaddr_storage& server, socklen_t length) {
   const std::lock_guard lock(all.mutex);
   all.sweep();
   if (all.list.size() == kServersMax) all.list.erase(all.list.begin());
-  all.list.push_back({server, length, Clock::now() + kFor});
+  try {
+    all.list.push_back({server, length, Clock::now() + kFor});
+  } catch (const std::bad_alloc&) {
+    // The next handle asks the server again.
+  }
 }
 
 bool has_refused(const sockaddr_storage& server, socklen_t length) {

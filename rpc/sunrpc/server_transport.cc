@@ -26,13 +26,12 @@ ServerTransport& ServerTransport::of(SVCXPRT* transport) {
   if (transport->xp_ops == &kOperations) return ours(transport);
   const std::shared_ptr<ServerTransport> made(new ServerTransport(transport));
   made->self_ = made;
+  transport->xp_ops = &kOperations;
+  transport->xp_p2 = made.get();
   return *made;
 }
 
-ServerTransport::ServerTransport(SVCXPRT* transport) : transport_(transport), plain_(transport->xp_ops) {
-  transport->xp_ops = &kOperations;
-  transport->xp_p2 = this;
-}
+ServerTransport::ServerTransport(SVCXPRT* transport) : transport_(transport), plain_(transport->xp_ops) {}
 
 ServerTransport::Lock ServerTransport::lock() {
   return Hub::instance().has_threads() ? Lock(mutex_) : Lock();
@@ -145,6 +144,7 @@ bool_t ServerTransport::reply(SVCXPRT* transport, rpc_msg* message) {
 }
 
 bool_t ServerTransport::reply_by_link(rpc_msg* message) {
+  if (is_broken_) return FALSE;  // the client may wait for the rest of what could not be sent
   const bool has_results =
       message->rm_reply.rp_stat == MSG_ACCEPTED && message->rm_reply.rp_acpt.ar_stat == SUCCESS;
   xdrproc_t encode = xdr_function(xdr_void);

@@ -20,7 +20,7 @@ namespace exs::rpc {
 
 class ServerTransport : public std::enable_shared_from_this<ServerTransport> {
  public:
-  // Puts our operations before those of the transport, if they are not there yet.
+  // Puts our operations before those of the transport, if they are not there yet. Throws std::bad_alloc.
   static ServerTransport& of(SVCXPRT* transport);
 
   // Replies are written to `reply`.

@@ -15,6 +15,7 @@
 #include "sockets/preload/peers_socket.h"
 #include "sockets/preload/raw.h"
 #include "sockets/preload/reset.h"
+#include "sockets/preload/runtime.h"
 #include "sockets/preload/spin.h"
 #include "sockets/preload/table.h"
 
@@ -117,6 +118,21 @@ void detach_sending_of(int number, std::uint32_t index) noexcept {
   between::Link* const link = place_of(index).link.load();
   if (link != nullptr && between::await_turn(*link, kFarPatienceMs) <= 0 && is_established(number))
     reset_connection(slot, number, "the peer's host did not take what was sent to it");
+}
+
+// Neither direction uses the rings any more. False: one does, or the pump does.
+bool unmap_rings_of(std::uint32_t index, Segment& segment) noexcept {
+  Slot& slot = slot_at(index);
+  const SlotLock sending(slot.sending);
+  const SlotLock receiving(slot.receiving);
+  Place& place = place_of(index);
+  if (!sending.held() || !receiving.held() || place.has_words_alone || place.link.load() != nullptr ||
+      place.segment.load() != &segment || slot.sender.open || slot.receives_in_lane.load() ||
+      slot.takes_along.load())
+    return false;
+  place.has_words_alone = true;
+  unmap_rings(segment, slot.capacity);
+  return true;
 }
 
 // Ends the lane for sending. Returns whether receives still use it.
@@ -275,6 +291,23 @@ void detach_all(Why why) noexcept {
     if (slot_of(number) != 0) detach(number, why);
 }
 
+bool give_rings_back(bool (*must_go_on)()) noexcept {
+  const int error = errno;
+  bool some = false;
+  for (int number = 0; number < numbers_known() && must_go_on(); ++number) {
+    const std::uint32_t index = slot_of(number);
+    if (index == 0 || slot_at(index).is_meeting.exchange(true)) continue;  // the meeting may unmap it itself
+    Slot& slot = slot_at(index);
+    Segment* const segment = place_of(index).segment.load();
+    if (segment != nullptr &&
+        (slot.stage.load() == Stage::kPlain || detach_now(number, index, Why::kNoDescriptors)))
+      some = unmap_rings_of(index, *segment) || some;
+    slot.is_meeting.store(false);
+  }
+  errno = error;
+  return some;
+}
+
 void prepare_urgent(int number, Why why) noexcept {
   if (slot_at(slot_of(number)).stage.load() == Stage::kLane) return detach_sending(number, why);
   detach_later(number, why);
@@ -289,6 +322,8 @@ void refuse_bytes(int number) noexcept {
 
 void say_goodbye(int number, std::uint32_t index) noexcept {
   Slot& slot = slot_at(index);
+  // A connection that was under way when it was noted had no peer then.
+  if (settings().explain && slot.stage.load() == Stage::kNoted) apply_rule(number, index);
   Wire wire(slot, number, MSG_NOSIGNAL);
   if (Segment* const segment = place_of(index).segment.load()) {
     const SlotLock lock(slot.sending);

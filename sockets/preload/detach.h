@@ -28,6 +28,9 @@ bool detach_with_unread(int number, std::uint32_t slot, Why why) noexcept;
 // what the peer has not read.
 void serve_leaver(int number, std::uint32_t slot) noexcept;
 void detach_all(Why why) noexcept;
+// The program needs the memory of rings. Connections leave them while `must_go_on`, if they can do so at once.
+// Returns whether some have.
+bool give_rings_back(bool (*must_go_on)()) noexcept;
 // Later bytes go by TCP, behind the bytes in the ring.
 void detach_sending(int number, Why why) noexcept;
 // Like detach_sending(), before the program shuts its sending down.

@@ -40,7 +40,8 @@ class Handover {
 std::size_t environment_words(char* const* environment) noexcept;
 char* const* with_word(char* const* environment, const char* word, char** room) noexcept;
 
-// At a program's start: takes over what the previous program handed over.
+// At a program's start: takes over what the previous program handed over. Nobody else has the unread bytes, so
+// a program that is switched off takes them over, too.
 void take_over() noexcept;
 
 }  // namespace exs::sockets

@@ -333,6 +333,11 @@ void give_up(Slot& slot, Why why) noexcept {
   slot.stage.store(Stage::kPlain);
 }
 
+void apply_rule(int number, std::uint32_t index) noexcept {
+  Slot& slot = slot_at(index);
+  if (find_rule(number, slot) && !settings_of(slot).on) give_up(slot, Why::kRule);
+}
+
 void enter_lane(int number, std::uint32_t index, Slot& slot, Segment& segment, std::size_t capacity,
                 Stage stage) noexcept {
   slot.capacity = capacity;

@@ -23,6 +23,9 @@ namespace exs::sockets {
 // Takes the next step of the meeting, if there is one. Each call of the program on a connection outside the
 // lane begins with this.
 void meet(int number, std::uint32_t slot) noexcept;
+// Applies the rule about the connection, if it has a peer already. meet() does so in the first call; a connection
+// without a call needs it for its last line.
+void apply_rule(int number, std::uint32_t slot) noexcept;
 // Closes the socket of the meeting, if there is one.
 void end_meeting(std::uint32_t slot) noexcept;
 

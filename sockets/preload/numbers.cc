@@ -45,7 +45,8 @@ void release(std::uint32_t index) noexcept {
     if (between::Link* const link = place.link.exchange(nullptr))
       between::release(*link, slot.receiver.due - slot.receiver.taken);
     else if (segment != nullptr)
-      unmap_segment(segment, slot.capacity);
+      unmap_segment(segment, place.has_words_alone ? 0 : slot.capacity);
+    place.has_words_alone = false;
     drop_carried(index, slot.processes.load() == 0);
   }
   if (slot.processes.load() != 0) return;
@@ -69,6 +70,8 @@ void note_connection(int number, bool is_caller) noexcept {
   if (is_stdio || !rules().is_on()) {
     slot.why.store(rules().is_on() ? Why::kStandardStream : Why::kRule);
     slot.stage.store(Stage::kPlain);
+  } else {
+    apply_rule(number, index);
   }
   const TableLock lock;
   set_entry(number, index);
@@ -154,6 +157,7 @@ void forget_all() noexcept {
 }
 
 void adopt_connection(int number, std::uint32_t slot) noexcept {
+  follow_connections();
   watch_copies();
   const TableLock lock;
   if (is_known(number) && entry_of(number) == 0) set_entry(number, slot);

@@ -53,12 +53,16 @@ struct Watched {
   std::atomic<bool> is_ours;  // our handler is installed
   struct sigaction programs;
 };
-Watched watched[std::size(kSignals)];
+Watched watched[NSIG];  // by signal
 
 Watched* watched_of(int signal) noexcept {
-  for (std::size_t i = 0; i < std::size(kSignals); ++i)
-    if (kSignals[i] == signal) return &watched[i];
-  return nullptr;
+  return signal > 0 && signal < NSIG ? &watched[signal] : nullptr;
+}
+bool is_fault(int signal) noexcept {
+  return std::find(std::begin(kSignals), std::end(kSignals), signal) != std::end(kSignals);
+}
+bool is_handled(const struct sigaction& action) noexcept {
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
 }
 
 bool touches(const Copy& copy, const siginfo_t& info) noexcept {
@@ -93,6 +97,17 @@ void leave_to_kernel(int signal, const siginfo_t& info) noexcept {
   if (info.si_code <= 0) raw::sys(SYS_tgkill, raw::sys(SYS_getpid), raw::sys(SYS_gettid), signal);
 }
 
+// During the program's handler the kernel may block the signals of faults, so copies ask for the mask again.
+void call_programs(const struct sigaction& programs, int signal, siginfo_t* info, void* context) noexcept {
+  faults = Faults::kUnknown;
+  if ((programs.sa_flags & SA_SIGINFO) != 0) {
+    programs.sa_sigaction(signal, info, context);
+  } else {
+    programs.sa_handler(signal);
+  }
+  faults = Faults::kUnknown;
+}
+
 void handle(int signal, siginfo_t* info, void* context) noexcept {
   if (Copy* const copy = copying; copy != nullptr && touches(*copy, *info)) {
     copying = nullptr;
@@ -101,26 +116,42 @@ void handle(int signal, siginfo_t* info, void* context) noexcept {
   Watched& of = *watched_of(signal);
   const struct sigaction programs = of.programs;
   if (programs.sa_handler == SIG_IGN && info->si_code <= 0) return;
-  if (programs.sa_handler == SIG_DFL || programs.sa_handler == SIG_IGN) return leave_to_kernel(signal, *info);
+  if (!is_handled(programs)) return leave_to_kernel(signal, *info);
   if ((programs.sa_flags & SA_RESETHAND) != 0) of.programs.sa_handler = SIG_DFL;
-  if ((programs.sa_flags & SA_SIGINFO) != 0) {
-    programs.sa_sigaction(signal, info, context);
-  } else {
-    programs.sa_handler(signal);
+  call_programs(programs, signal, info, context);
+}
+
+// For any other signal.
+void handle_other(int signal, siginfo_t* info, void* context) noexcept {
+  const int error = errno;
+  Watched& of = *watched_of(signal);
+  const struct sigaction programs = of.programs;
+  if ((programs.sa_flags & SA_RESETHAND) != 0 && of.is_ours.exchange(false)) {
+    struct sigaction over = programs;  // as the kernel does
+    over.sa_handler = SIG_DFL;
+    libc().sigaction(signal, &over, nullptr);
   }
+  errno = error;
+  if (is_handled(programs)) return call_programs(programs, signal, info, context);
+  // Another thread has changed the action since the signal came.
+  raw::sys(SYS_tgkill, raw::sys(SYS_getpid), raw::sys(SYS_gettid), signal);
+}
+
+// Signals of faults always have our handler. Others have it if the program's handler blocks those.
+bool needs_ours(int signal, const struct sigaction& programs) noexcept {
+  return is_fault(signal) || (is_handled(programs) && has_one(programs.sa_mask));
 }
 
 // Keeps the program's mask and flags, so that its handler runs as the program asked.
 void put_ours(int signal, Watched& of) noexcept {
-  libc().sigaction(signal, nullptr, &of.programs);
+  if (libc().sigaction(signal, nullptr, &of.programs) != 0 || !needs_ours(signal, of.programs)) return;
   struct sigaction ours = of.programs;
-  const bool has_handler = ours.sa_handler != SIG_DFL && ours.sa_handler != SIG_IGN;
-  if (!has_handler) {
+  if (!is_handled(ours)) {
     ours.sa_flags = SA_ONSTACK | SA_RESTART;
     sigemptyset(&ours.sa_mask);
   }
   ours.sa_flags = (ours.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
-  ours.sa_sigaction = handle;
+  ours.sa_sigaction = is_fault(signal) ? handle : handle_other;
   of.is_ours.store(libc().sigaction(signal, &ours, nullptr) == 0);
 }
 
@@ -191,7 +222,7 @@ void watch_copies() noexcept {
   if (watches.load() || is_vfork_child()) return;
   if (watches.exchange(true)) return;
   const int error = errno;
-  for (const int signal : kSignals) put_ours(signal, *watched_of(signal));
+  for (int signal = 1; signal < NSIG; ++signal) put_ours(signal, *watched_of(signal));
   errno = error;
 }
 
@@ -201,7 +232,7 @@ bool watches_copies() noexcept {
 
 void unwatch_copies() noexcept {
   watches.store(false);
-  for (const int signal : kSignals)
+  for (int signal = 1; signal < NSIG; ++signal)
     if (Watched& of = *watched_of(signal); of.is_ours.exchange(false))
       libc().sigaction(signal, &of.programs, nullptr);
 }
@@ -268,19 +299,25 @@ void note_mask(int how, const sigset_t& set) noexcept {
   }
 }
 
+WaitMask::WaitMask(const sigset_t* mask) noexcept
+    : blocks_(mask != nullptr && watches.load() && is_there(mask) && has_one(*mask)) {
+  if (blocks_) forget_mask();
+}
+WaitMask::~WaitMask() {
+  if (blocks_) forget_mask();
+}
+
 ProgramsAction::ProgramsAction(int signal) noexcept : signal_(signal) {
   Watched* const of = watched_of(signal);
   // A child of vfork has our memory, but its own actions.
-  if (of == nullptr || !of->is_ours.load() || is_vfork_child() || !of->is_ours.exchange(false)) {
-    signal_ = 0;
-    return;
-  }
+  if (of == nullptr || !watches.load() || is_vfork_child()) signal_ = 0;
+  if (signal_ == 0 || !of->is_ours.exchange(false)) return;
   const int error = errno;
   libc().sigaction(signal, &of->programs, nullptr);
   errno = error;
 }
 ProgramsAction::~ProgramsAction() {
-  if (signal_ == 0) return;
+  if (signal_ == 0 || !watches.load()) return;
   const int error = errno;
   put_ours(signal_, *watched_of(signal_));
   errno = error;

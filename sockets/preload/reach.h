@@ -2,7 +2,8 @@
 // kernel returns EFAULT for such memory, but a copy in this process would end the program. So copies are made
 // here, and a SIGSEGV or SIGBUS that a copy raises ends only the copy. The program sees its own handlers of
 // both signals, and these get every signal that no copy raised (symbols/signals.cc). The kernel would end a
-// thread that blocks these signals, so it copies for that thread.
+// thread that blocks these signals, so it copies for that thread. A thread's mask is read once, and again after
+// calls and handlers that change it. So handlers whose own mask blocks the signals are called by ours.
 #pragma once
 
 #include <csignal>
@@ -34,6 +35,18 @@ template <typename Value>
 void forget_mask() noexcept;
 // Takes the change from the arguments of sigprocmask().
 void note_mask(int how, const sigset_t& set) noexcept;
+
+// Encloses a wait with this mask, which handlers that end it have, too.
+class WaitMask {
+ public:
+  explicit WaitMask(const sigset_t* mask) noexcept;
+  ~WaitMask();
+  WaitMask(const WaitMask&) = delete;
+  WaitMask& operator=(const WaitMask&) = delete;
+
+ private:
+  bool blocks_;
+};
 
 // Encloses a call of the C library that sets or reads the action of a signal. The call finds and leaves the
 // program's action, as without the layer.

@@ -23,7 +23,8 @@ bool leave_segment(std::uint32_t index) noexcept {
   const SlotLock sending(slot.sending);
   const SlotLock receiving(slot.receiving);
   Segment* const segment = place_of(index).segment.load();
-  return segment == nullptr || part_from_segment(*segment, slot.capacity);
+  const std::size_t capacity = place_of(index).has_words_alone ? 0 : slot.capacity;
+  return segment == nullptr || part_from_segment(*segment, capacity);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ __attribute__((constructor(101))) void start() noexcept {
   remember_ids();
   read_settings();
   between::set_program({finish_sending_afar, reset_afar, current.any_path, leave_for_good});
-  if (rules().is_on()) take_over();
+  take_over();
   if (current.on) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
@@ -46,11 +46,16 @@ void read_settings() noexcept {
   current = rules().rest;
   const std::string_view explain = text(std::getenv("EXS_EXPLAIN"));
   current.explain = explain == "1" || explain == "yes" || explain == "on" || explain == "true";
-  // A program that is switched off keeps TCP, and its connections are counted for their last lines.
+  // A program that is switched off keeps TCP, and its connections are followed only for their last lines, or
+  // because take_over() finds some.
   current.on = rules().is_on() || current.explain;
   if (!complaint.empty())
     log_line("\"%.*s\" in EXS_SOCKETS or EXS_SHM_USERS means nothing", static_cast<int>(complaint.size()),
              complaint.data());
+}
+
+void follow_connections() noexcept {
+  current.on = true;
 }
 
 void switch_off() noexcept {

@@ -8,6 +8,8 @@ namespace exs::sockets {
 const Settings& settings() noexcept;
 // Reads the environment and the configuration.
 void read_settings() noexcept;
+// The process notes its connections from now on. Rules that switch the program off still keep them with TCP.
+void follow_connections() noexcept;
 // The process notes no connection from now on.
 void switch_off() noexcept;
 

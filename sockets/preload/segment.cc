@@ -26,15 +26,14 @@ constexpr rlim_t kShare = 8;
 std::atomic<std::size_t> mapped{0};
 std::atomic<bool> all_is_locked{false};
 
+rlim_t limit_of(int resource) noexcept {
+  rlimit limit{};
+  return raw::sys(SYS_prlimit64, 0, resource, nullptr, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
 rlim_t space_limit() noexcept {
-  rlimit space{};
-  if (raw::sys(SYS_prlimit64, 0, RLIMIT_AS, nullptr, &space) != 0) return 0;
-  if (all_is_locked.load()) {
-    rlimit locked{};
-    if (raw::sys(SYS_prlimit64, 0, RLIMIT_MEMLOCK, nullptr, &locked) != 0) return 0;
-    space.rlim_cur = std::min(space.rlim_cur, locked.rlim_cur);
-  }
-  return space.rlim_cur;
+  const rlim_t space = limit_of(RLIMIT_AS);
+  return all_is_locked.load() ? std::min(space, limit_of(RLIMIT_MEMLOCK)) : space;
 }
 
 bool may_map(std::size_t bytes) noexcept {
@@ -108,6 +107,20 @@ bool part_from_segment(Segment& segment, std::size_t capacity) noexcept {
   std::memcpy(reinterpret_cast<void*>(own), static_cast<const void*>(&segment), kHeaderBytes);
   raw::sys(SYS_mremap, own, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, &segment);
   return true;
+}
+
+void unmap_rings(Segment& segment, std::size_t capacity) noexcept {
+  raw::sys(SYS_munmap, segment.ring(true, capacity), 2 * capacity);
+  mapped.fetch_sub(2 * capacity);
+}
+
+bool has_rings() noexcept {
+  return mapped.load() > 0;
+}
+
+bool lock_too_much() noexcept {
+  const rlim_t limit = limit_of(RLIMIT_MEMLOCK);
+  return limit != RLIM_INFINITY && mapped.load() > limit / kShare;
 }
 
 void unmap_segment(Segment* segment, std::size_t capacity) noexcept {

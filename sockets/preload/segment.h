@@ -42,6 +42,11 @@ Segment* create_segment(std::size_t capacity, std::uint8_t bell, int& descriptor
 // Maps a peer's segment. Null: the descriptor is no valid memfd.
 Segment* map_segment(int descriptor, std::size_t& capacity) noexcept;
 void unmap_segment(Segment* segment, std::size_t capacity) noexcept;
+// Leaves the words alone, for a connection that has left the rings. Its capacity is 0 from then on.
+void unmap_rings(Segment& segment, std::size_t capacity) noexcept;
+bool has_rings() noexcept;  // some are mapped
+// The rings lock more than the layer's share of what the program may lock.
+bool lock_too_much() noexcept;
 // The process's address space is limited; small rings then serve more connections.
 bool is_space_limited() noexcept;
 // The program locks all its later memory (mlockall with MCL_FUTURE).

@@ -50,9 +50,7 @@ Successor successor_of(const char* path, char* const* environment) noexcept {
   if (std::strstr(value_of(kPreload, environment), kOurName) == nullptr) return Successor::kOther;
   const Unserved unserved = examine_program(path);
   if (refuses_us(unserved)) return Successor::kRefusesUs;
-  const bool is_ours =
-      loads_us(unserved) && std::strncmp(value_of("EXS_SOCKETS", environment), "off", 3) != 0;
-  return is_ours ? Successor::kOurs : Successor::kOther;
+  return loads_us(unserved) ? Successor::kOurs : Successor::kOther;
 }
 
 std::size_t preload_bytes(char* const* environment) noexcept {

@@ -57,6 +57,7 @@ inline std::uint32_t slot_of(int number) noexcept {
 // The process's share of a slot. The slot's locks guard what both lanes use; the table's lock guards counts.
 struct Place {
   std::atomic<Segment*> segment;
+  bool has_words_alone;                      // of the segment: its rings are unmapped; guarded by both locks
   std::atomic<Segment*> carried;             // carry.h
   std::atomic<between::Link*> link;          // to another host; it then owns the segment
   std::uint32_t numbers;                     // numbers of this process for the connection

@@ -79,8 +79,8 @@ struct SharedMemory {
 
 const char* cure_of(int error) noexcept {
   switch (error) {
-    case ENOMEM: return "ask for less, or raise the limit of memory (ulimit -v, memory.max of the cgroup)";
-    case EAGAIN: return "raise the limit of locked memory (ulimit -l): the program locks all its memory";
+    case ENOMEM:
+      return "ask for less, or raise the limit of memory (ulimit -v, ulimit -l after mlockall, memory.max)";
     case EMFILE:
     case ENFILE: return "raise the limit of descriptors (ulimit -n), or free memory of exs_alloc";
     default:

@@ -36,24 +36,26 @@ inline void show_copy(void* to, const void* from, std::size_t bytes) noexcept {
 inline void show_copy(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) noexcept {}
 #endif
 
+// The calling thread takes faults from now on. It may have been started with all signals blocked, and the kernel ends a process of
+// which a thread blocks a fault of its own. A thread that blocks them later, or a handler with such a mask, is not noticed: to ask
+// for the mask would cost a system call for each copy.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local bool takes_faults;
+void begin_to_take_faults() noexcept;
+inline void take_faults() noexcept {
+  if (!takes_faults) begin_to_take_faults();
+}
+
 // False: some of either memory is not there, and an unknown part has been copied. Without a FaultWatch, or on
 // another processor, a fault ends the program. Thread: any.
 [[nodiscard]] inline bool guarded_copy(void* to, const void* from, std::size_t bytes) noexcept {
 #if defined(__x86_64__)
+  take_faults();
   show_copy(to, from, bytes);
   return exs_guarded_copy(to, from, bytes) != 0;
 #else
   if (bytes > 0) std::memcpy(to, from, bytes);
   return true;
 #endif
-}
-
-// The calling thread takes faults from now on. An engine's thread holds back all signals, and the kernel ends a process of which a
-// thread holds back a fault of its own.
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local bool takes_faults;
-void begin_to_take_faults() noexcept;
-inline void take_faults() noexcept {
-  if (!takes_faults) begin_to_take_faults();
 }
 
 // Memory of an operation is not there. Code that contains a lack of memory contains this, too.

@@ -241,7 +241,10 @@ int sched_yield() noexcept {
 
 void* mmap(void* address, std::size_t count, int protection, int flags, int descriptor,
            off_t offset) noexcept {
-  return EXS_KERNEL_CALL(mmap, address, count, protection, flags, descriptor, offset);
+  void* const mapped = EXS_KERNEL_CALL(mmap, address, count, protection, flags, descriptor, offset);
+  // The program locks all its memory, up to a limit. By EAGAIN exs means a full queue.
+  if (mapped == MAP_FAILED && errno == EAGAIN) errno = ENOMEM;
+  return mapped;
 }
 
 int munmap(void* address, std::size_t count) noexcept {

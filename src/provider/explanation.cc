@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <string>
 
 #include "src/base/environment.h"
@@ -99,13 +100,16 @@ void Explanation::add(const Finding& finding) {
   }
 }
 
-void tell(const Explanation& explanation, std::string_view connection, int error) noexcept {
+// Without memory it says nothing: the connection does not depend on it.
+void tell(const Explanation& explanation, std::string_view connection, int error) noexcept try {
   if (is_logged(LogLevel::kDebug)) tell_log(explanation, connection, error);
   if (!is_wished()) return;
   std::string block = headline(connection, error);
   for (const Finding& finding : explanation.findings()) block += line_of(finding);
   // One call, so that blocks of threads do not mix; and a reader who stands still does not hold up the program.
   kernel::write_at_once(STDERR_FILENO, block.data(), block.size());
+} catch (const std::bad_alloc&) {
+  return;
 }
 
 }  // namespace exs

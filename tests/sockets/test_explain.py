@@ -11,6 +11,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree
 
@@ -43,8 +44,8 @@ FAMILY = """fd = next(int(number) for number in os.listdir("/proc/self/fd") if o
 class Program:
     """A program that makes only the calls that the test requests."""
 
-    def __init__(self, words):
-        environment = {**os.environ, "LD_PRELOAD": LIBRARY, "EXS_SOCKETS": words, "EXS_SOCKETS_CONF": "/dev/null"}
+    def __init__(self, words, rules="/dev/null"):
+        environment = {**os.environ, "LD_PRELOAD": LIBRARY, "EXS_SOCKETS": words, "EXS_SOCKETS_CONF": rules}
         if words is None:
             environment = {name: value for name, value in os.environ.items() if not name.startswith("EXS_SOCKETS")}
         self.process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -156,6 +157,17 @@ class Connections(SocketsTest):
         self.assertIn("(2 calls)", connection["fact"])
         self.assertIn("after=1", connection["cure"])
         self.assertEqual((connection["ring_bytes"], connection["tcp_sent_bytes"]), (0, 100))
+
+    def test_switched_off_for_its_port_without_a_call(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".conf") as rules:
+            rules.write("* * *:1 on\n* * * off\n")
+            rules.flush()
+            client, server = Program("after=1", rules.name), Program("after=1", rules.name)
+            self.addCleanup(client.kill)
+            self.addCleanup(server.kill)
+            self.connect(client, server)
+        for program in client, server:
+            self.assert_lanes(connection_of(program), "tcp", "tcp", "plain", "off")
 
     def test_ends_that_are_about_to_meet(self):
         client, server = self.start(), self.start()

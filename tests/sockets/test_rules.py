@@ -118,6 +118,23 @@ class Rules(unittest.TestCase):
         self.assertEqual(others, [])
         self.assertEqual([OFF in end for end in ends], [True, True], ends)
 
+    def test_connections_of_a_port_without_a_call_are_explained(self):
+        program = """
+import socket, sys
+for port, waits in zip(map(int, sys.argv[1:]), (True, False)):
+    listener = socket.create_server(("127.0.0.1", port))
+    connected = socket.socket()
+    connected.setblocking(waits)
+    connected.connect_ex(listener.getsockname())
+    accepted = listener.accept()[0]
+    connected.close()
+    accepted.close()
+"""
+        ends, others = self.run_with("* * *:{a} off\n* connect *:{b} off\n", program)
+        self.assertEqual(others, [])
+        self.assertEqual([OFF in end for end in self.ends_of(ends, "connected")], [True, True], ends)
+        self.assertEqual([OFF in end for end in self.ends_of(ends, "accepted")], [True, False], ends)
+
     def test_another_program_does_not_care(self):
         ends, others = self.run_with("postgres * * off\npostgres * * colour=red\n")
         self.assertEqual(others, [])

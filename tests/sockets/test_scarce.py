@@ -8,36 +8,56 @@ import unittest
 
 from compared import LIBRARY, LIMIT_S, Compared
 
-# Locks its memory as another user, up to a limit. Prints its size and the result. With one more word it has a
-# connection first.
+# Locks its memory as another user, up to a limit. Prints its size and the result of mlockall(). The words say what it
+# does: a connection before or after that, of one call or of many; what it locks; and a mapping in the end.
 LOCKS = """
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-static int connects(void) {
+static int near, far;
+static void take_turns(int count) {
+  char byte = 1;
+  for (; count > 0; --count)
+    if (write(near, &byte, 1) != 1 || read(far, &byte, 1) != 1 || write(far, &byte, 1) != 1 || read(near, &byte, 1) != 1) exit(3);
+}
+static void connect_both(void) {
   struct sockaddr_in name = {AF_INET, 0, {htonl(INADDR_LOOPBACK)}};
   socklen_t length = sizeof name;
-  char byte = 1;
-  const int listener = socket(AF_INET, SOCK_STREAM, 0), near = socket(AF_INET, SOCK_STREAM, 0);
-  if (bind(listener, (void*)&name, length) != 0 || listen(listener, 1) != 0 || getsockname(listener, (void*)&name, &length) != 0) return 0;
-  if (connect(near, (void*)&name, length) != 0) return 0;
-  const int far = accept(listener, NULL, NULL);
-  return write(near, &byte, 1) == 1 && read(far, &byte, 1) == 1;
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  near = socket(AF_INET, SOCK_STREAM, 0);
+  if (bind(listener, (void*)&name, length) != 0 || listen(listener, 1) != 0 || getsockname(listener, (void*)&name, &length) != 0) exit(3);
+  if (connect(near, (void*)&name, length) != 0) exit(3);
+  far = accept(listener, NULL, NULL);
+  take_turns(1);
 }
-int main(int count, char** arguments) {
-  const rlim_t limit = strtoul(arguments[1], NULL, 10);
+int main(int count, char** words) {
+  const rlim_t limit = strtoul(words[1], NULL, 10);
   const struct rlimit both = {limit, limit};
   unsigned long pages = 0;
   FILE* sizes = fopen("/proc/self/statm", "r");
   if (sizes == NULL || fscanf(sizes, "%lu", &pages) != 1) return 1;
   fclose(sizes);
-  if (count > 2 && !connects()) return 3;
-  if (setrlimit(RLIMIT_MEMLOCK, &both) != 0 || setgid(65534) != 0 || setuid(65534) != 0) return 2;
-  printf("%lu %d\\n", pages * 4096, mlockall(MCL_CURRENT));
+  printf("%lu", pages * 4096);
+  for (int i = 2; i < count; ++i) {
+    const char* const word = words[i];
+    if (strcmp(word, "connected") == 0) connect_both();
+    if (strcmp(word, "met") == 0) take_turns(100);
+    if (strcmp(word, "unread") == 0 && write(near, "unread", 6) != 6) return 3;
+    char bytes[6];
+    if (strcmp(word, "read") == 0 && (recv(far, bytes, 6, MSG_WAITALL) != 6 || memcmp(bytes, "unread", 6) != 0)) return 3;
+    if (strcmp(word, "limited") == 0 && (setrlimit(RLIMIT_MEMLOCK, &both) != 0 || setgid(65534) != 0 || setuid(65534) != 0)) return 2;
+    if (strcmp(word, "lock") == 0) printf(" %d", mlockall(MCL_CURRENT));
+    if (strcmp(word, "lock-later") == 0) printf(" %d", mlockall(MCL_FUTURE));
+    if (strcmp(word, "lock-all") == 0) printf(" %d", mlockall(MCL_CURRENT | MCL_FUTURE));
+    if (strcmp(word, "map") == 0) printf(" %d", mmap(NULL, 1 << 18, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0);
+    fflush(stdout);
+  }
+  puts("");
   return 0;
 }
 """
@@ -107,11 +127,17 @@ print("there")
             done = subprocess.run([program, str(limit), *words], env={**os.environ, **more}, capture_output=True, text=True, timeout=LIMIT_S, check=True)
             return [int(word) for word in done.stdout.split()]
 
-        size, _ = run(0, {})
-        # A few MiB must suffice for a library that may serve thousands of connections.
-        for words in (), ("connected",):
-            with self.subTest(words):
-                self.assertEqual(run(size + (3 << 20), {"LD_PRELOAD": LIBRARY}, *words)[1], 0)
+        (size,) = run(0, {})
+        limit = size + (3 << 20)  # must suffice for a library that may serve thousands of connections
+        for words in ("limited lock", "connected limited lock", "connected met limited lock met", "limited connected met lock met",
+                      "connected met limited lock-all met map", "limited lock-all connected met map met", "limited lock-later connected met map met",
+                      "connected met unread limited lock read met", "connected met unread limited lock-all unread read read met map"):
+            for ring in "", ",ring=4k", ",ring=256k":
+                with self.subTest(words, ring=ring):
+                    expected = run(limit, {}, *words.split())[1:]
+                    self.assertEqual(set(expected), {0})
+                    layered = {"LD_PRELOAD": LIBRARY, "EXS_SOCKETS": "after=1" + ring}
+                    self.assertEqual(run(limit, layered, *words.split())[1:], expected)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,24 @@
 // mlockall and munlockall: the layer limits its own memory while all memory is locked.
 #include <sys/mman.h>
 
+#include <cerrno>
+
+#include "sockets/preload/detach.h"
 #include "sockets/preload/libc.h"
 #include "sockets/preload/segment.h"
 #include "sockets/preload/symbols/export.h"
+#include "sockets/preload/table.h"
 
 using namespace exs::sockets;
 
 EXS_EXPORT int mlockall(int flags) noexcept {
   static const auto next = find_function<int (*)(int)>("mlockall");
-  const int result = next(flags);
-  if (result == 0) note_locking((flags & MCL_FUTURE) != 0);
+  int result = next(flags);
+  if (is_vfork_child()) return result;
+  if (result != 0 && errno == ENOMEM && give_rings_back(has_rings)) result = next(flags);
+  if (result != 0) return result;
+  note_locking((flags & MCL_FUTURE) != 0);
+  if ((flags & MCL_CURRENT) != 0) give_rings_back(lock_too_much);
   return result;
 }
 EXS_EXPORT int munlockall() noexcept {

@@ -1,5 +1,5 @@
-// Signal actions. The layer's handlers for two signals precede the program's (reach.h), and no program sees
-// them.
+// Signal actions. The layer's handlers precede the program's for two signals, and for handlers that block these
+// (reach.h). No program sees them.
 #include <csignal>
 
 #include "sockets/preload/libc.h"
@@ -49,6 +49,11 @@ EXS_EXPORT int sighold(int number) noexcept {
 EXS_EXPORT int sigrelse(int number) noexcept {
   forget_mask();
   return find_function<int (*)(int)>("sigrelse")(number);
+}
+EXS_EXPORT int sigsuspend(const sigset_t* mask) {
+  static const auto next = find_function<int (*)(const sigset_t*)>("sigsuspend");
+  const WaitMask during(mask);
+  return next(mask);
 }
 EXS_EXPORT int sigaction(int number, const struct sigaction* action, struct sigaction* before) noexcept {
   const ProgramsAction programs(number);

@@ -299,8 +299,10 @@ EXS_EXPORT int __poll_chk(pollfd* entries, nfds_t count, int limit_ms, size_t ro
 EXS_EXPORT int ppoll(pollfd* entries, nfds_t count, const timespec* limit, const sigset_t* mask) {
   const timespec none{};
   const bool may_sleep = waits(limit);
-  return poll_with(entries, count, may_sleep,
-                   [&](bool now) { return libc().ppoll(entries, count, now ? &none : limit, mask); });
+  return poll_with(entries, count, may_sleep, [&](bool now) {
+    const WaitMask during(mask);
+    return libc().ppoll(entries, count, now ? &none : limit, mask);
+  });
 }
 EXS_EXPORT int __ppoll_chk(pollfd* entries, nfds_t count, const timespec* limit, const sigset_t* mask,
                            size_t room) {
@@ -322,6 +324,7 @@ EXS_EXPORT int pselect(int end, fd_set* readable, fd_set* writable, fd_set* othe
   const timespec none{};
   const bool may_sleep = waits(limit);
   return select_with(end, readable, writable, other, may_sleep, [&](bool now) {
+    const WaitMask during(mask);
     return libc().pselect(end, readable, writable, other, now ? &none : limit, mask);
   });
 }
@@ -338,6 +341,7 @@ EXS_EXPORT int epoll_wait(int set, epoll_event* events, int max, int limit_ms) {
 }
 EXS_EXPORT int epoll_pwait(int set, epoll_event* events, int max, int limit_ms, const sigset_t* mask) {
   return epoll_with(set, events, max, limit_ms != 0, [&](epoll_event* into, int room, bool now) {
+    const WaitMask during(mask);
     return libc().epoll_pwait(set, into, room, now ? 0 : limit_ms, mask);
   });
 }
@@ -346,6 +350,7 @@ EXS_EXPORT int epoll_pwait2(int set, epoll_event* events, int max, const timespe
   const timespec none{};
   const bool may_sleep = waits(limit);
   return epoll_with(set, events, max, may_sleep, [&](epoll_event* into, int room, bool now) {
+    const WaitMask during(mask);
     return libc().epoll_pwait2(set, into, room, now ? &none : limit, mask);
   });
 }

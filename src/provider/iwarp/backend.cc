@@ -70,7 +70,8 @@ Result<std::unique_ptr<Backend>> make_backend(BackendChoice choice) {
         "iwarp: EXS_IWARP_BACKEND=io_uring, but io_uring_setup failed: {}. Allow it (seccomp profile, "
         "kernel.io_uring_disabled=0, Linux 6.1 or newer) or unset the variable to use epoll",
         std::strerror(usable.error()));
-    return failure(usable);
+    // The program locks all its memory, up to a limit. By EAGAIN exs means a full queue.
+    return failure(usable == Status(EAGAIN) ? Status(ENOMEM) : usable);
   }
   log(LogLevel::kInfo, "iwarp: io_uring_setup failed: {}; using epoll", std::strerror(usable.error()));
   return std::make_unique<SyscallBackend>(no_io_uring("io_uring_setup", usable.error()));

@@ -17,7 +17,7 @@ class Mapping {
   // memfd_create, or what followed, was refused.
   static Result<Mapping> create(std::size_t bytes, UniqueFd& descriptor_out);
   // Maps a peer's memory; the descriptor stays the caller's. EPROTO: it is no memfd of exactly this size,
-  // sealed against shrinking and growing and open for writing.
+  // sealed against shrinking and growing and open for writing. ENOMEM.
   static Result<Mapping> of_peer(int descriptor, std::size_t bytes);
 
   Mapping() = default;

@@ -3,9 +3,14 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <boost/test/unit_test.hpp>
+#include <cerrno>
 #include <cstdlib>
 #include <string>
+
+#include "tests/support/confinement.h"
 
 using namespace exs;
 using namespace exs::shm;
@@ -110,6 +115,22 @@ BOOST_AUTO_TEST_CASE(anything_else_is_not) {
   BOOST_TEST(refusal(file_in("/dev/shm").get()) == EPROTO);
   const UniqueFd zero(::open("/dev/zero", O_RDWR | O_CLOEXEC));
   BOOST_TEST(refusal(zero.get()) == EPROTO);
+}
+
+// What the peer has shared is right, so the connection must not end for it.
+BOOST_AUTO_TEST_CASE(a_program_that_locks_its_memory_lacks_it) {
+  if (::geteuid() != 0) return;  // only root becomes another user
+  const UniqueFd shared = memory(kBytes, kBoth);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool locks = exs::test::lower_limit(RLIMIT_MEMLOCK, kBytes - 4096) &&
+                       exs::test::become_user(65534) && ::mlockall(MCL_FUTURE) == 0;
+    ::_exit(locks ? refusal(shared.get()) : 255);
+  }
+  int status = 0;
+  BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+  BOOST_TEST(WIFEXITED(status));
+  BOOST_TEST(WEXITSTATUS(status) == ENOMEM);
 }
 
 BOOST_AUTO_TEST_CASE(huge_pages_are_not) {

@@ -38,8 +38,10 @@ constexpr std::uint32_t kBell = 7;
   std::perror(what);
   std::exit(1);
 }
-int check(int result, const char* what) {
-  return result == -1 ? (give_up(what), -1) : result;
+template <typename T>
+T check(T result, const char* what) {
+  if (result == -1) give_up(what);
+  return result;
 }
 
 sockaddr_in loopback(int port) {
