@@ -78,7 +78,8 @@ ex::Task<> serve(ex::AsyncSocket client, Counts& counts) {
   for (;;) {
     const ex::Result request = co_await client.recv(memory);
     if (!request || request.ended()) break;
-    if (!co_await client.send(answer(memory, request.bytes))) break;
+    const ex::Result reply = co_await client.send(answer(memory, request.bytes));
+    if (!reply) break;
     ++counts.answered;
   }
 }
@@ -94,7 +95,8 @@ ex::Task<> accept_clients(ex::Loop& loop, const ex::Socket& listening, Counts& c
 // Timers of both: exs sleeps for the period, asio answers the clients of the TCP port.
 ex::Task<> tick(ex::Loop& loop, Counts& counts) {
   for (;;) {
-    if (!co_await loop.sleep_for(kPeriod)) break;
+    const ex::Outcome slept = co_await loop.sleep_for(kPeriod);
+    if (!slept) break;
     ++counts.ticks;
   }
 }

@@ -52,7 +52,8 @@ class Store {
 
   // A key that was set again meanwhile has another due time, and another coroutine.
   ex::Task<> expire(std::string key, ex::Clock::time_point due) {
-    if (!co_await loop_.sleep_until(due)) co_return;  // the loop ends
+    const ex::Outcome slept = co_await loop_.sleep_until(due);
+    if (!slept) co_return;  // the loop ends
     const auto found = entries_.find(key);
     if (found == entries_.end() || found->second.due != due) co_return;
     entries_.erase(found);
@@ -97,7 +98,8 @@ ex::Task<> serve(ex::AsyncSocket client, Store& store, Server& server) {
     if (!request || request.ended()) break;
     const std::string text(ex::text_of(std::span(memory).first(request.bytes)));
     const std::string reply = request.truncated() ? "error" : answer(store, text);
-    if (!co_await client.send(ex::bytes_of(reply))) break;
+    const ex::Result sent = co_await client.send(ex::bytes_of(reply));
+    if (!sent) break;
     ++server.answered;
   }
 }
@@ -111,7 +113,8 @@ ex::Task<> accept_clients(ex::Loop& loop, Store& store, Server& server) {
 }
 
 ex::Task<> stop_at_signal(ex::Loop& loop, int signals) {
-  if (co_await loop.readable(signals)) loop.stop();
+  const ex::Outcome arrived = co_await loop.readable(signals);
+  if (arrived) loop.stop();
 }
 
 void run(std::uint16_t port) {
