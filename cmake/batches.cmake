@@ -2,6 +2,7 @@
 # time that they take. A new file moves those of its folder alone.
 #   exs_compile_in_batches(target [files at a time])
 # A file with options of its own is compiled by itself, and so are all with EXS_UNITY=OFF, as in the preset debug.
+# SPDX-License-Identifier: BSD-2-Clause
 function(exs_compile_in_batches target)
   set(size 10)
   if(ARGC GREATER 1)

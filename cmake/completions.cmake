@@ -1,4 +1,5 @@
 # Completions for bash and zsh, which scripts/completion makes of what each tool says of its options.
+# SPDX-License-Identifier: BSD-2-Clause
 set(EXS_COMPLETIONS_BASH ${CMAKE_INSTALL_DATADIR}/bash-completion/completions CACHE STRING "Where completions for bash are installed")
 set(EXS_COMPLETIONS_ZSH ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "Where completions for zsh are installed")
 mark_as_advanced(EXS_COMPLETIONS_BASH EXS_COMPLETIONS_ZSH)

@@ -1,4 +1,5 @@
 # What `cmake --install` puts where: both libraries, headers, exs.pc, the CMake package, manual pages, documents.
+# SPDX-License-Identifier: BSD-2-Clause
 include(CMakePackageConfigHelpers)
 
 set(EXS_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/exs)

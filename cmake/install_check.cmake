@@ -1,5 +1,6 @@
 # Run by `cmake --install` before all else: what is to be installed has been built. Without it CMake installs a part and then ends.
 # The scripts that CMake makes name the files. EXS_CHECK_BUILD is the folder of the build, EXS_CHECK_SCRIPT the first script.
+# SPDX-License-Identifier: BSD-2-Clause
 string(REGEX REPLACE "([][+.*()^$?|\\])" "\\\\\\1" exs_build_pattern "${EXS_CHECK_BUILD}")
 set(exs_missing)
 set(exs_scripts ${EXS_CHECK_SCRIPT})

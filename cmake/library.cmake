@@ -1,6 +1,7 @@
 # The library is compiled once, as objects: libexs.so, libexs.a and the unit tests link the same. The lower rooms of the house
 # are objects of their own, so that a test of one links what is below it; so are the calls to the kernel, for which a test may
 # link others.
+# SPDX-License-Identifier: BSD-2-Clause
 set(EXS_KERNEL_SOURCE ${PROJECT_SOURCE_DIR}/src/base/kernel.cc)
 set(EXS_REASON_SOURCES reason.cc verbs/survey.cc verbs/survey_reasons.cc verbs/port_interfaces.cc)
 if(NOT EXS_WITH_VERBS)

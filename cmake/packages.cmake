@@ -1,4 +1,5 @@
 # The libraries that exs cannot be built without. What is missing is named at once, by the packages that Debian has of it.
+# SPDX-License-Identifier: BSD-2-Clause
 find_package(Threads REQUIRED)
 find_package(PkgConfig)
 set(EXS_MISSING)

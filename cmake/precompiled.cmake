@@ -1,6 +1,7 @@
 # The headers that most files include, compiled once: a quarter of what a file takes. The library without a sanitizer, and
 # everything in the preset debug, in builds of users and for the analysers, does without, so that a file which does not include
 # what it needs fails there.
+# SPDX-License-Identifier: BSD-2-Clause
 set(EXS_STANDARD_HEADERS <algorithm> <array> <atomic> <cstdint> <cstring> <functional> <map> <memory> <mutex> <optional> <span>
   <string> <string_view> <thread> <unordered_map> <utility> <vector> <fmt/core.h> <tl/expected.hpp>)
 

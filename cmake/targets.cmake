@@ -1,4 +1,5 @@
 # One interface target carries the flags of every target of the house, so none can forget them.
+# SPDX-License-Identifier: BSD-2-Clause
 add_library(exs_flags INTERFACE)
 target_include_directories(exs_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(exs_flags INTERFACE

@@ -1,4 +1,5 @@
 # They begin first, so that all processors have work to the end.
+# SPDX-License-Identifier: BSD-2-Clause
 set(EXS_LONGEST_TESTS "^(faults\\.allocations|interop|java\\.(jetty|ranks)|house\\.(header|install|page)|mpj|rpc\\.(faults|matrix)|\
 service\\.(kills|rxe|scarcity|siw|hosts)|sockets\\.(lane_test|twin\\.(lane|pass)|between|servers\\.nginx)|tools\\.(crowd|endings|hosts|run))")
 

@@ -2,6 +2,7 @@
  *
  *     javac -cp exs.jar Ring.java
  *     exs-run -n 4 java -cp exs.jar:. Ring */
+/* SPDX-License-Identifier: BSD-2-Clause */
 
 import exs.ExsException;
 import exs.MessageChannel;

@@ -1,6 +1,7 @@
 // A web server of Jetty whose pictures browsers fetch by TCP, and exs-fetch by exs, at the same time.
 //   java -cp ... Web [TCP-PORT EXS-PORT]     run-Web.sh has the class path, and an example of every kind of client
 // It draws the pictures when it starts. The page shows them, and the SHA-256 of what the browser got.
+// SPDX-License-Identifier: BSD-2-Clause
 import exs.jetty.ExsConnector;
 import exs.jetty.ExsContentFactory;
 import java.awt.Color;

@@ -3,6 +3,7 @@
 // The coroutines of exs have their own loop, which asio carries: asio watches the loop's descriptor, and one of its
 // timers stands for the first timer of the loop. A client of exs sends "add NUMBER NUMBER" and gets the sum. A client
 // of the TCP port gets a line with the counts. SIGINT ends the server.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 #include <asio.hpp>
 #include <chrono>

@@ -2,6 +2,7 @@
 // that reads from top to bottom. Each thread has a loop of its own; they share nothing but the listening socket.
 //
 // A request is "add NUMBER NUMBER"; the reply is the sum. SIGINT ends the server.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <signal.h>
 #include <sys/resource.h>
 

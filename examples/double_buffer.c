@@ -4,6 +4,7 @@
  * producer that the consumer has read a buffer (EXS_EVT_PEER_READ), which can then hold the next block. A
  * third connection carries the number of each block after the first two, so that the consumer reads no block
  * twice. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <exs/exs.h>
 #include <netinet/in.h>

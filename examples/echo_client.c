@@ -1,4 +1,5 @@
 /* Load for echo_server: opens many connections at once and checks every echo. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>

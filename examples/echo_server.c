@@ -4,6 +4,7 @@
  * One accept and, for each client, one receive stay posted. A message arrives in a buffer of the pool. The send that
  * returns it uses the same buffer, and its event gives the buffer back. So the program needs as many buffers as messages
  * that it holds at a time, whatever the number of clients, and keeps no state of a client. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>

@@ -3,6 +3,7 @@
  *
  * A client sends "add NUMBER NUMBER" and gets the sum. The word "count" on the standard input prints the number
  * of answers, the timer prints it when it has changed, and the end of the input, or SIGINT, ends the server. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>

@@ -3,6 +3,7 @@
 // Without an address both ends are on this machine; 0.0.0.0 receives on all of its addresses.
 // On the wire: length and checksum (8 bytes each, big endian), then the file in pieces. The receiver answers
 // with a sentence, "ok" or the error. The target gets its name when it is complete, and is never replaced.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <endian.h>
 #include <exs/exs.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
  * The plate, in several slots, is published with one persistent send on each viewer's connection. From then
  * on viewers read it by RDMA, served by the library: the thread that computes makes no call into the library
  * and no system call, and does not know whether it is watched. The main thread accepts viewers. heat_view.c is the viewer. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>

@@ -2,6 +2,7 @@
  *
  * Each sample is one exs_recv_snapshot: it reads a whole step from the simulation's persistent send, however
  * many the simulation computes meanwhile. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>

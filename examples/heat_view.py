@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """The blocking calls of exs from Python: prints ten whole steps of a running heat.
 
 usage: heat_view.py PORT [ADDRESS]

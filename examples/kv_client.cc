@@ -1,5 +1,6 @@
 // Clients of kv_server, all at once: each sets keys of its own, some of which expire, and checks their values.
 //   kv_client PORT [CLIENTS]
+// SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 #include <chrono>
 #include <cstdio>

@@ -3,6 +3,7 @@
 //
 // Requests: "set KEY MILLISECONDS VALUE" (0: it stays), "get KEY", "drop KEY". Replies: "ok", "value VALUE", "none", or
 // "error". SIGINT ends the server; the loop waits for it as for everything else.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/signalfd.h>
 #include <unistd.h>
 

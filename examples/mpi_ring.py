@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A number goes round the ranks of an MPI job, then the ranks add up arrays.
 
 usage: mpirun -n RANKS python3 -m mpi4py mpi_ring.py

@@ -1,5 +1,6 @@
 /* Load for request_server: opens many connections at once, keeps one request pending on each, and checks
  * every reply. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>

@@ -4,6 +4,7 @@
  * accepts use both. Each client has one receive that stays posted. A request arrives in a buffer; the reply replaces
  * it there and is sent. A request is "add NUMBER NUMBER"; the reply is the sum. Closing the listening socket
  * cancels the accepts, and that stops the threads. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>

@@ -1,6 +1,7 @@
 /* ring: each rank of a job adds 1 to a number and passes it on; the first one gets it back.
  *
  *     exs-run -n 4 ring */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <exs/msg.h>
 #include <stdio.h>
 #include <string.h>

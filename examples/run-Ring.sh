@@ -1,5 +1,6 @@
 #!/bin/sh
 # Four ranks, and one alone: run-Ring.sh [EXS-RUN EXS.JAR FOLDER-OF-LIBEXS-JAVA], which are those of the release build unless said otherwise.
+# SPDX-License-Identifier: BSD-2-Clause
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 build=$here/../build/release

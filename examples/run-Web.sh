@@ -3,6 +3,7 @@
 #   run-Web.sh serve [TCP-PORT EXS-PORT]   serves until it is ended, at 8080 and 7080 unless said otherwise
 #   run-Web.sh                             fetches, kills the server under load and starts it again, as a test does
 # EXS_BUILD: the folder of the build, with bin and lib; build/release unless it is set.
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 build=${EXS_BUILD:-$here/../build/release}

@@ -2,6 +2,7 @@
 # The load of request_server on the server of coroutines: two hundred clients at once, twice, every reply checked;
 # then SIGINT must end it with its summary.
 #   run-coroutine_server.sh PATH-OF-COROUTINE_SERVER
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 load=$(dirname "$1")/request_load
 

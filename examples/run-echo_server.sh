@@ -2,6 +2,7 @@
 # Fifty clients at once, twice; then SIGINT must end the server with its summary.
 #   run-echo_server.sh PATH-OF-ECHO_SERVER
 # EXS_TEST_ADDRESS: an address of this machine to run on in place of 127.0.0.1.
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 address=${EXS_TEST_ADDRESS:-127.0.0.1}
 client=$(dirname "$1")/echo_client

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A hundred clients while the timer and the standard input are served, too; the end of the input ends the server.
 #   run-epoll_server.sh PATH-OF-EPOLL_SERVER
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 load=$(dirname "$1")/request_load
 

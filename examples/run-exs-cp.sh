@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Copies a real file of some megabytes, an empty one, and refuses to replace one.
 #   run-exs-cp.sh PATH-OF-EXS-CP
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 exs_cp=$1
 folder=$(mktemp -d)

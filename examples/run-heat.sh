@@ -2,6 +2,7 @@
 # Two viewers sample a running simulation; each checks every cell and that the simulation gets on. One draws.
 #   run-heat.sh PATH-OF-HEAT
 # EXS_TEST_ADDRESS: an address of this machine to run on in place of 127.0.0.1.
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 address=${EXS_TEST_ADDRESS:-127.0.0.1}
 viewer=$(dirname "$1")/heat_view

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A hundred clients at once, whose keys expire; then SIGINT must end the server with its summary.
 #   run-kv_server.sh PATH-OF-KV_SERVER
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 client=$(dirname "$1")/kv_client
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # mpi_ring.py over exs, by Debian's Open MPI, which finds exs as a provider of libfabric.
 #   run-mpi_ring.sh [FOLDER OF libexs-fi.so]
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 here=$(dirname "$0")
 export FI_PROVIDER_PATH=${1:-$here/../build/release/lib/libfabric} FI_PROVIDER=exs EXM_ADDRESS=127.0.0.1

@@ -2,6 +2,7 @@
 # Two hundred clients at once, twice; then SIGINT must end the server with its summary.
 #   run-request_server.sh PATH-OF-REQUEST_SERVER
 # EXS_TEST_ADDRESS: an address of this machine to run on in place of 127.0.0.1.
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 address=${EXS_TEST_ADDRESS:-127.0.0.1}
 load=$(dirname "$1")/request_load

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Four ranks, and one alone.
+# SPDX-License-Identifier: BSD-2-Clause
 set -eu
 run=$(dirname "$1")/exs-run
 [ -x "$run" ] || run=exs-run # of an installed exs

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Texts reach a service, which is killed and started again, by its name.
 #   run-service.sh PATH-OF-SERVICE
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 program=$1
 export EXS_SVC_MULTICAST=off

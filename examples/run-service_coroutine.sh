@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A service of coroutines answers, is killed, and answers again by its name.
 #   run-service_coroutine.sh PATH-OF-SERVICE_COROUTINE
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 program=$1
 export EXS_SVC_MULTICAST=off

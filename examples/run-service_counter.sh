@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A service is taken over by one process after the other while a client counts on it.
 #   run-service_counter.sh PATH-OF-SERVICE_COUNTER
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 program=$1
 export EXS_SVC_MULTICAST=off

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A hundred clients of exs while the timer runs and the TCP port tells of both; then SIGINT must end the server.
 #   run-uv_server.sh PATH-OF-UV_SERVER, or of asio_server
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 load=$(dirname "$1")/request_load
 

@@ -1,6 +1,7 @@
 /* A service by name. With a key file, which it makes if there is none, the program is the service: it prints its ID, and then
  * each message. With an ID, or a name of /etc/exs/services, and texts it is a client: it sends each text, and pings to learn
  * that all have been accepted. Meanwhile the service may be killed and started again with the same file. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <exs/service.h>
 #include <stdio.h>

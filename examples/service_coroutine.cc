@@ -1,6 +1,7 @@
 // A service by name, of coroutines. With a key file, which it makes if there is none, the program is the service: it prints its ID, and
 // answers each request by its text in capitals. With an ID, or a name of /etc/exs/services, and texts it is a client: it asks about all
 // texts at once, and prints the answers in their order.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cctype>
 #include <cstdio>
 #include <string>

@@ -2,6 +2,7 @@
  * file, which it makes if there is none, the program is the service. If a process of this service runs already, that one hands
  * over the service with the count, and ends. With an ID and a number it is a client, which makes that many requests, one after
  * the other. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <exs/service.h>
 #include <stdio.h>

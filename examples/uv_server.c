@@ -2,6 +2,7 @@
  *
  * uv_poll watches the descriptor of the queue (exs_qfd). A client of exs sends "add NUMBER NUMBER" and gets the sum;
  * a client of the TCP port gets a line with the count. SIGINT ends the server. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <exs/exs.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
 // The addresses of peers: names of exm_name(3), by number.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "fabric/completion_queue.h"
 
 #include <sched.h>

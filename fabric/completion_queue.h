@@ -1,4 +1,5 @@
 // A queue of completions, in the format that it was opened with.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

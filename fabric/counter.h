@@ -1,4 +1,5 @@
 // A counter of completed transfers.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // A domain: the owner of endpoints, queues, counters and address vectors. It has no state, because exs has none beside its endpoints, and
 // memory needs no registration.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rdma/fabric.h>

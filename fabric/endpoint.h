@@ -5,6 +5,7 @@
 //     exm_tpoll finds completions (reap()), and the thread that called it reports them to queues and counters.
 //  2. The order of locks is: a Reaper's, the endpoint's, a queue's. Calls of exs hold the endpoint's lock, so a transfer that completes
 //     at once is not reported before its post is complete.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

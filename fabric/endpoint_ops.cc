@@ -1,4 +1,5 @@
 // The operations of an endpoint other than transfers.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstring>
 
 #include "fabric/endpoint.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "fabric/event_queue.h"
 
 #include <algorithm>

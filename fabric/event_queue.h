@@ -1,4 +1,5 @@
 // The queue of events other than transfers: inserted addresses, and events that the application writes itself.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <condition_variable>

@@ -1,4 +1,5 @@
 // The fabric: there is one, which has domains and event queues.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rdma/fabric.h>

@@ -1,4 +1,5 @@
 // The link between libfabric's objects and ours: each of ours has libfabric's structure as a member, and is found by its address.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // The provider's offer, and whether it matches an application's request.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

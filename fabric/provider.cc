@@ -1,4 +1,5 @@
 // The entry point that libfabric finds in libexs-fi.so.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <rdma/providers/fi_prov.h>
 
 #include "fabric/fabric.h"

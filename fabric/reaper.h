@@ -1,5 +1,6 @@
 // The endpoints that a completion queue or counter reports for, and how a thread waits for them. Any thread may find a completion, and
 // reports it to the queues and counters that it belongs to.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/epoll.h>

@@ -1,4 +1,5 @@
 // The state of a transfer until its completion is reported.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // A lock for short or rare sections. It takes one atomic step to lock and a plain store to unlock, where a mutex needs two atomic steps
 // and two calls. A waiting thread yields the processor, then sleeps, because the holder may have a lower priority.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sched.h>

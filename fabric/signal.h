@@ -1,4 +1,5 @@
 // A descriptor that is readable from raise() to lower().
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/eventfd.h>

@@ -1,4 +1,5 @@
 // Where an endpoint listens, in the form of fi_info: "host:port" in numbers, a text that ends with 0.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The functions of an endpoint, as libfabric calls them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rdma/fi_atomic.h>

@@ -1,4 +1,5 @@
 // fi_send, fi_tsend and the like: each is one Transfer.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "fabric/endpoint.h"
 #include "fabric/offer.h"
 #include "fabric/tables.h"

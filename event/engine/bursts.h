@@ -1,5 +1,6 @@
 // A burst is what a thread posts between two polls of the network. A session may hold the bytes of small
 // sends back until the burst ends, so that many sends leave together.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

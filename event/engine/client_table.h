@@ -1,4 +1,5 @@
 // The receivers of completions of a shard's links and listeners, by token.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

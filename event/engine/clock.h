@@ -1,4 +1,5 @@
 // The clock of a shard: CLOCK_MONOTONIC, or the clock of a test or simulation.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

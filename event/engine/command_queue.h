@@ -1,4 +1,5 @@
 // Commands that other threads queue for the holder of a shard's drive lock.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

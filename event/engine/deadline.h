@@ -1,4 +1,5 @@
 // A deadline that can be moved or dropped. Only the timer of the time that was set last has an effect.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

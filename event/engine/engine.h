@@ -1,5 +1,6 @@
 // A shard's engine thread: it guarantees progress when no application thread drives, and uses no processor
 // time when nothing happens. It blocks all signals. README.md has the table of its states.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // Accepts connections from a listening socket of the application. The socket may be in blocking mode and
 // shared with other processes, which may take a connection first: accept4 could then wait for ever with the
 // drive lock held. The mode cannot be changed, because all processes that share the socket share the mode.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

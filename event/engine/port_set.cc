@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "event/engine/port_set.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // The ports of a shard: one for each provider that plays a role, and one for the readiness of plain sockets.
 // A silent port is polled less often than a busy one, and all are armed before a thread sleeps on them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <poll.h>

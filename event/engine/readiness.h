@@ -1,4 +1,5 @@
 // The readiness of kernel sockets that no provider carries, reported as completions of one more port.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

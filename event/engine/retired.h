@@ -1,5 +1,6 @@
 // The rest of an ended session. The shard destroys it after the batch of completions, because one of these
 // may be its own.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

@@ -30,6 +30,7 @@
 //     not sleep, for time limits and silent ports.
 //  8. Two drive locks are held at once only by try_lock on the second (handing an accepted connection to
 //     another shard), so no order between shards is needed.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // How the threads of a shard sleep. Every sleep of the engine thread, of leaders and of followers uses one
 // Sleeper, so that a test or a simulation can replace real time by virtual time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <poll.h>

@@ -1,5 +1,6 @@
 // Timers of a shard's sessions, soonest first. A timer cannot be cancelled: when it is the next one, the
 // queue asks its client whether it is still needed, and drops it if not.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // How long a thread waits: until a moment, or for a duration. A duration needs no clock: sleeps reduce it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "event/engine/watch.h"
 
 #include "src/base/kernel.h"

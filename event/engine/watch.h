@@ -1,5 +1,6 @@
 // Decides which thread watches a shard's ports. Waiting threads, the shard and its engine thread share this
 // state without the drive lock. README.md has the table of its states.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

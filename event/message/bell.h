@@ -6,6 +6,7 @@
 //  2. The program sleeps as a leader does, on armed ports, but the shard does not see it go or come. So it counts as a sleeper from
 //     arm() to the end of a request or the next arm(), and the engine does not park for it: it stands by while the program polls, and
 //     watches as well a millisecond later.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Watches a foreign descriptor on a shard.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/epoll.h>

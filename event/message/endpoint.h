@@ -4,6 +4,7 @@
 // An arriving message goes from its peer's connection (Peer) to the matching receive, or into the mailbox
 // (Mailbox). A posted receive looks into the mailbox first. A match completes a Request, for which some
 // thread waits (Endpoint::wait).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

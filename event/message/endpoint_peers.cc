@@ -1,4 +1,5 @@
 // The peers of an endpoint: their arrival, their names, and the requests that end with them.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <utility>
 
 #include "event/message/endpoint.h"

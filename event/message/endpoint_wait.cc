@@ -1,4 +1,5 @@
 // How a thread waits for requests, messages and the ends of peers: it drives the shard for a moment, then sleeps until that rings.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
 

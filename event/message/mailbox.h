@@ -1,4 +1,5 @@
 // The receives and messages of an endpoint that are still unmatched.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The sleep of a thread that waits for a request, a message or the end of a peer: on an event queue of its own, which the shard rings.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

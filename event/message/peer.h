@@ -5,6 +5,7 @@
 //  1. Two processes have one connection, whichever of them connects. If both do, the lower rank's connection stays: the lower
 //     rank rejects the other one (EALREADY); the higher rank drops its own and waits for the lower rank's.
 //  2. A peer that ends its connection in order has left the job. A peer whose connection breaks or fails has died.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

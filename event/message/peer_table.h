@@ -1,5 +1,6 @@
 // The peers of an endpoint, by number: all ranks of a job from the beginning, or other IDs as they are named
 // or arrive.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
 // A send or receive of a tagged message, from its post until its completion has been reported.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // Listens for the other processes of a job.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // Resources of an operation besides one piece of registered memory: uses of several regions, memory
 // registered for the operation, bytes copied at the post, and the notice to its owner.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

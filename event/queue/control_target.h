@@ -1,4 +1,5 @@
 // The destination of a control operation's event (connect, accept, poll, shutdown, close).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

@@ -5,6 +5,7 @@
 // its home shard, or as follower, on this queue's own descriptor. push() wakes the sleepers for whom enough
 // events are there. A thread announces itself and reads the count in the same critical section, so no wake-up
 // is lost.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

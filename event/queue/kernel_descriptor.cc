@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "event/queue/kernel_descriptor.h"
 
 #include <fcntl.h>

@@ -4,6 +4,7 @@
 // An adopted descriptor is the application's, which may close it and get its number for another socket at any
 // time: call is_there() before every use. A close between is_there() and the use cannot be excluded. The number
 // of one of the library's own may be closed by mistake: whatever means to end it asks, too.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // An event that stands for several of its kind: uses of a persistent operation by the peer, or late
 // operations. What happens while the event waits in its queue is added to it. A notice holds one slot of the
 // queue from create() to end(), so the queue never overflows.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // Buffers of one size in one region, given out to the receives of many sockets as messages arrive.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // Registered memory: its range, its access rights, and how many operations use it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

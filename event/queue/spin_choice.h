@@ -8,6 +8,7 @@
 //     of waits prove nothing either: a long wait is followed by many events that need no wait.
 //  2. Long waits do not count, because a wake-up more or less makes no difference to them.
 //  3. Racing changes may be lost, and with them a little of the measurement.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

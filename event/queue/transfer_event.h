@@ -1,4 +1,5 @@
 // Makes the events of transfers, from the operation and its outcome.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "exs/exs.h"

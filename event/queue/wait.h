@@ -1,5 +1,6 @@
 // How a thread waits for events: it looks into its queue, drives the queue's home shard, spins as the queue's
 // wait mode says, and sleeps as leader or follower.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

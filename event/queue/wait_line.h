@@ -1,6 +1,7 @@
 // A line of waiters for a limited resource: slots of a queue, buffers of a pool. A thread that frees one
 // wakes the first waiter, which tries to take it. If it fails, it joins again. Each woken waiter passes the
 // turn on after its try, so nothing lies idle while others wait.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // A listening socket on its shard: matches the requests of peers with posted accepts, in order. An accepted
 // connection lives on the home shard of the queue that its accept named.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

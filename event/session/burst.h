@@ -1,5 +1,6 @@
 // A burst: the sends that a thread posts in a row before a thread drives the shard. The connection of a
 // stream combines the small sends of a burst and leaves it to this class when a burst ends.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

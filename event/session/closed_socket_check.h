@@ -1,6 +1,7 @@
 // Finds out that the application has closed an adopted socket on which operations wait: close(2) of a
 // descriptor notifies nobody. The check runs after 1, 2, 4 ... 64 seconds, so that ten thousand waiting
 // connections cost next to nothing.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Finds the link of a session: OutgoingSetup tries the ways of a connect one after the other, IncomingSetup
 // answers a request. The route decides which way is worth a try. A set-up ends when the link is established,
 // or when its session ends.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The words of EXS_SO_ERROR_TEXT: what was being done with which peer, the fact, and the cure.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

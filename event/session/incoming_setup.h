@@ -1,4 +1,5 @@
 // The set-up of an accepted request. The responder decides which provider carries the connection.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <functional>

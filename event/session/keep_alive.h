@@ -1,5 +1,6 @@
 // Keep-alive: a peer that is silent for a period is asked for a sign of life, and given up after a second
 // one.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

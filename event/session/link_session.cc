@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "event/session/link_session.h"
 
 #include <sys/socket.h>

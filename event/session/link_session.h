@@ -1,5 +1,6 @@
 // A session that speaks the exs protocol: the link of a provider, the protocol connection on top of it, and
 // its time limits. A ConnectionSetup finds the link for a connect or an accepted request.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

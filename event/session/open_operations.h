@@ -1,4 +1,5 @@
 // The operations of one direction of a session that have been admitted and have not ended.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // The entries of exs_poll for one socket that wait for their event. Each gets one event, when the socket is
 // ready for what it asks.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

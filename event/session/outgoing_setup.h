@@ -1,5 +1,6 @@
 // The set-up of a connect. Tries the ways to the peer, one after the other, until one leads to a provider
 // that both ends allow.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,6 @@
 // The acceptor of an adopted listening socket. Each connection that it accepts is an adopted socket too. The
 // rules of plain_session.h hold for the descriptor.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

@@ -5,6 +5,7 @@
 // Its blocking mode is never changed, because the application goes on using it. Its number may mean another
 // socket at any moment, so the shard asks before each use (KernelDescriptor::is_there). Errors of the
 // connection end operations and leave the session open: the kernel answers the next operation.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

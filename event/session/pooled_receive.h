@@ -4,6 +4,7 @@
 // It posts an ordinary receive (one of tag.pooled) for each message that waits, each with a buffer and a slot of the queue
 // for its event. Without a buffer or a slot the message goes on waiting at the peer, as for any receive that is
 // late. Its own slot is for the last event, which says why there will be no more.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

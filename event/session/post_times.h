@@ -1,5 +1,6 @@
 // The times at which the open operations of one direction were posted. They are added nearly in order and
 // removed in any order; both cost a binary search at most.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

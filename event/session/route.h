@@ -5,6 +5,7 @@
 // which order. On the way through the network both ends exchange their choices in the private data
 // (FORMAT.md, Paths), and the responder decides: of the providers that both ends allow it takes the one that
 // the initiator prefers, else the one that it prefers itself, else the first in the default order.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // A connected socket on its shard: admits operations, keeps what they hold, and pushes their events.
 // LinkSession (link_session.h) speaks the exs protocol over a provider's link, PlainSession (plain_session.h)
 // moves plain bytes.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

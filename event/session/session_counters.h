@@ -1,4 +1,5 @@
 // The counters of a session for exs_getstats.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

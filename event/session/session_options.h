@@ -1,4 +1,5 @@
 // The options of a socket for its connection.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

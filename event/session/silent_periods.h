@@ -2,6 +2,7 @@
 // answer that it has not seen by then may wait in the kernel, or its question may not have left. So such a
 // period proves nothing about the peer and does not count. The next periods are longer by the delay. On a
 // machine that is always late, periods count from then on.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // The owner of a connection without a socket of the application: the endpoint of tagged messages
 // (event/message/).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/base/status.h"

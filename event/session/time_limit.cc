@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "event/session/time_limit.h"
 
 #include "src/base/undo.h"

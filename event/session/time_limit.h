@@ -1,4 +1,5 @@
 // SO_ASYNC_SEND_TIMEOUT and SO_ASYNC_RECV_TIMEOUT: how long the operations of one direction may take.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

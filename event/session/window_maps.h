@@ -1,5 +1,6 @@
 // The calls of exs_window_map for one socket that wait for their event, and what they have mapped, which stays
 // mapped until the socket's session is gone.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

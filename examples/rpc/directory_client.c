@@ -1,5 +1,6 @@
 /* directory_client: fills a directory and reads it. It uses rpcgen's stubs and knows nothing of exs.
  *   directory_client PORT */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>

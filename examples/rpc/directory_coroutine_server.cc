@@ -1,6 +1,7 @@
 // directory_coroutine_server: a directory in front of others. Each call becomes a coroutine, which asks all of them at once and
 // combines their answers. Calls that wait for answers need no thread. Prints its port; SIGINT or SIGTERM ends it.
 //   directory_coroutine_server PORT...     of directory_stub_server
+// SPDX-License-Identifier: BSD-2-Clause
 #include <netinet/in.h>
 #include <signal.h>
 

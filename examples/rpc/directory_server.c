@@ -1,6 +1,7 @@
 /* directory_server: a directory for rpcgen's clients. It uses libtirpc and knows nothing of exs. Run with
  * LD_PRELOAD=libexs-sunrpc.so, it serves clients that preload the same library by exs. Prints its port.
  *   directory_server */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* directory_stub_client: fills a directory and reads it, by stubs of exs-rpcgen. Its output is that of directory_client.
  *   directory_stub_client PORT */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

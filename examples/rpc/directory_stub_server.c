@@ -1,5 +1,6 @@
 /* directory_stub_server: the directory of directory.x by stubs of exs-rpcgen. Prints its port; SIGINT or SIGTERM ends it.
  *   directory_stub_server */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>

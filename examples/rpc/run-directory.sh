@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The same two programs, as they are and with libexs-sunrpc.so: they say the same, and the second time their calls go by exs.
 #   run-directory.sh SERVER CLIENT LIBRARY
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 server=$1 client=$2 library=$3
 work=$(mktemp -d)

@@ -2,6 +2,7 @@
 # The directory by stubs of exs-rpcgen: the client says the same of a server, of one that asks two others, and, if the programs of rpcgen
 # are there, what rpcgen's client says of its server.
 #   run-directory_stubs.sh SERVER CLIENT COROUTINE-SERVER [RPCGEN-SERVER RPCGEN-CLIENT]
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 work=$(mktemp -d)
 pids=()

@@ -1,4 +1,5 @@
 /* exs/event.h - events, what they carry, and what reads it. Part of exs.h, valid C11 and C++. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef EXS_EVENT_H
 #define EXS_EVENT_H
 

@@ -24,6 +24,7 @@
  * Handles are in exs/handles.h, events and what reads them in exs/event.h; both come with this header. Each function
  * has a manual page with its errors; exs(7) is the overview.
  */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef EXS_H
 #define EXS_H
 

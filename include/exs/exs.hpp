@@ -4,6 +4,7 @@
 //
 // Constructors and set-up calls throw std::system_error. Whatever else may fail while a program runs does not throw: it
 // gives an Outcome, or a type that derives from it, and so does each co_await. True means success.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_HPP
 #define EXS_HPP
 

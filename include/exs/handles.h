@@ -1,4 +1,5 @@
 /* exs/handles.h - what names the objects of the library. Part of exs.h, valid C11 and C++. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef EXS_HANDLES_H
 #define EXS_HANDLES_H
 

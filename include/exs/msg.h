@@ -13,6 +13,7 @@
  *     return at once.
  *  5. Progress needs no call: the library's threads match and move messages while the application computes.
  * Source of all: exs. The model is MPI 4.0, chapter 3, and xdev of MPJ Express. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef EXS_MSG_H
 #define EXS_MSG_H
 

@@ -3,6 +3,7 @@
  * exs-rpcgen(1) makes a function for each procedure of an interface. These functions call those of this header.
  * exs-rpc(7) is the overview.
  * Source of all: exs. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef EXS_RPC_H
 #define EXS_RPC_H
 

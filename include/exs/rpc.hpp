@@ -1,5 +1,6 @@
 // Remote procedure calls of exs-rpc for C++20: what the classes that exs-rpcgen writes into NAME_exs.hpp stand on. exs-rpc(7) is the
 // overview. Everything is in the namespace exs::cpp.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_RPC_HPP
 #define EXS_RPC_HPP
 

@@ -13,6 +13,7 @@
  *  3. Functions may be called from any thread. Functions that end an object (_free, _close) require that no other call uses it.
  *
  * Source of all: exs. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef EXS_SERVICE_H
 #define EXS_SERVICE_H
 

@@ -3,6 +3,7 @@
 //
 // Constructors and set-up calls throw std::system_error, with the words of exs_svc_errtext(). Each co_await gives an Outcome, or a type
 // that derives from it, and does not throw.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_SERVICE_HPP
 #define EXS_SERVICE_HPP
 

@@ -2,6 +2,7 @@
  *
  * Unmodified programs work without this header. Link libexs-sunrpc.so before libtirpc (-lexs-sunrpc -ltirpc), or preload it.
  * exs-sunrpc(7) is the overview. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef EXS_SUNRPC_H
 #define EXS_SUNRPC_H
 

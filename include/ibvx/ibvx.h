@@ -6,6 +6,7 @@
  *
  * All files of a program share one endpoint. Every function may be called by any thread, but IBV_Init and IBV_Finalize by one
  * alone. Before IBV_Init, ENOTCONN. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef IBVX_IBVX_H
 #define IBVX_IBVX_H
 

@@ -1,4 +1,5 @@
 /* ibvx/process.h - what ibvx/ibvx.h keeps of the process: its endpoint, its requests and the copies that travel. Not for programs. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef IBVX_PROCESS_H
 #define IBVX_PROCESS_H
 

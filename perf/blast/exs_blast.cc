@@ -1,4 +1,5 @@
 // exs-blast: throughput, with several operations under way at a time. blast/ has a file for each kind.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 
 #include "perf/blast/methods.h"

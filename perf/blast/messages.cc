@@ -1,4 +1,5 @@
 // Messages: the client keeps `depth` sends under way, the server as many receives.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 
 #include "perf/blast/methods.h"

@@ -1,4 +1,5 @@
 // Reads: the server posts memory once, and the client keeps `depth` reads of the whole memory under way.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/blast/methods.h"
 #include "perf/blast/pipeline.h"
 #include "perf/support/publisher.h"

@@ -2,6 +2,7 @@
 //
 // The server has no event for a write, so nothing holds the client back. With --verify it asks for notifications of writes (EXS_NOTIFY),
 // checks each message, and returns the slot by a turn message. The client waits for that before it writes the slot again.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 
 #include "perf/blast/methods.h"

@@ -1,4 +1,5 @@
 // The client's end of a blast: operations on the data connections, `depth` of them under way at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // Streams: the client keeps `depth` sends under way; the server receives bytes as they arrive, in pieces of its own.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <array>
 #include <cerrno>

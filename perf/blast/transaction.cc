@@ -4,6 +4,7 @@
 //
 // A buffer begins with its sequence number, which increases by one from read to read. With --verify the rest is the pattern of a number
 // that no other answer has.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <endian.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // The cost of exs itself for a message: two connected sockets of one shard, one thread, and a provider that hands over in memory. A round
 // trip is two messages. A message takes a send, a wait that finds it, and the receive for a later one. The events of sends go to a queue
 // of their own, which is emptied many at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <x86intrin.h>
 #include <algorithm>
 #include <array>

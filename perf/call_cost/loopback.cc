@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/call_cost/loopback.h"
 
 #include <sys/eventfd.h>

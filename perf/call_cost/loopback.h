@@ -1,5 +1,6 @@
 // A provider that moves messages between links of one port, in memory and at once, so a message's remaining cost is that of exs. It
 // carries immediate messages only, and has no windows.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Answers questions: every side in turn, several times, so that all meet the same machine; then medians, and their ratio."""
 import statistics
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Charts: what they show, measuring that, and what of it a report keeps."""
 import dataclasses
 import statistics

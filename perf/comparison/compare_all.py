@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """perf/compare all: installs the peers that are missing, measures exs beside each of them, and writes a report.
 
 The folder gets report.json, with the machine, the commit and every run of the goals, report.md, the ratios and goals, and charts.

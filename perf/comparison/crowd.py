@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Many connections to one server: exs beside a plain epoll server, by crowd-rate, and the memory of idle ones, by exs-crowd."""
 import dataclasses
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The charts of perf/compare all: latency, throughput and processor time against size, rate against depth, for shared memory and
 for TCP, beside the peers, with the limits of the machine drawn in."""
 from comparison.charts import CPU, Chart, series

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The counterpart of Figure 3 of the paper on libRIPC: the time in which a client fetches a file from Jetty, by its size, by TCP and by
 exs, as a stream, as a service and as one that writes its replies, from the server's cache and read anew."""
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Charts of a report as SVG, by gnuplot."""
 import shutil
 import subprocess

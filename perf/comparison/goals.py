@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What exs is held to, beside the best peer or the limit of the machine: a row of the report of `perf/compare all` each."""
 from comparison.peers import Fabric, Iperf3, OpenMpi, Qperf, Sockperf, ZeroMq
 from comparison.questions import ONE_WAY, RATE, RING_TLS, SHM_TLS, Against, Question, bare, exs, ping, shm_ping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where a report comes from: the machine, the commit, the time."""
 import datetime
 import os

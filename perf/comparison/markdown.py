@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The report of perf/compare all as Markdown, from its JSON."""
 from comparison.machine import machine_text
 from comparison.words import shown, shown_spread

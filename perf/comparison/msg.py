@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Messages with tags beside UCX and Open MPI: what they are held to, and how each side is measured."""
 import dataclasses
 import json

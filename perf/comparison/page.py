@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The report of perf/report as one HTML page, beside its charts in one folder; it needs nothing from elsewhere."""
 import html
 import subprocess

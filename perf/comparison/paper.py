@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The counterparts of Figures 3 to 12 of the UNH-EXS paper, on the providers iwarp and shm.
 
 Both ends sleep, but for the latencies. Eight messages are under way, of a stream 64: TCP with Nagle, beside which it stands, has as

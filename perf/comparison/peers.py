@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs of others beside UCX: libfabric, sockperf, iperf3, qperf; and ZeroMQ, Open MPI, Cap'n Proto and gRPC through small programs of
 ours."""
 import dataclasses

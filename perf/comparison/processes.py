@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The two ends of a peer's test: started on a core each, waited for no longer than a limit, and ended whatever happens."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How far a measurement is, on standard error: a line that changes on a terminal, elsewhere a line now and then."""
 import sys
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What perf/compare asks: a program measured, and what it is compared with, with a bound or for information."""
 import dataclasses
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The counterparts of Figures 2 and 3 of the paper on vRPC: the time of a call by the size of its argument, which is its result as well,
 by SunRPC's own libraries, and by stubs that need not be compatible."""
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What can stand beside each other: programs of this tree here, those of others in peers.py.
 
 A side has a name and is measured by run(binaries, seconds, address of a device), which returns a Run; it raises Missing if it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """UCX, by its ucx_perftest."""
 import dataclasses
 

@@ -1,5 +1,6 @@
 // crowd-rate: messages a second, and the time of each, on the active ones of many connections to one server. It runs over exs, or over
 // plain TCP and epoll for comparison. It has two processes, server and clients.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // The two ends of many connections, over exs or over plain TCP with epoll. Each connection carries one message at a time, there and back.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Plain TCP as one would write it by hand: non-blocking sockets with TCP_NODELAY, level-triggered epoll, a read and a write for each
 // message.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

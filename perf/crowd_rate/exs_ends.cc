@@ -1,4 +1,5 @@
 // The two ends over exs: one queue for the client, and one for each thread of the server.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/exs.h>
 
 #include <array>

@@ -1,4 +1,5 @@
 // A part of the connections is active: each of them sends its next message when the last one's response has arrived.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

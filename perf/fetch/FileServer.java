@@ -2,6 +2,7 @@
 // connections and as a service, with a cache in memory of exs. Both have them twice: under /cached/, where files up to 10 MiB are cached,
 // as Jetty's were in 2012, and under /read/, where none is.
 //   java -cp ... FileServer FOLDER     prints the ports of TCP and of exs, and the ID of the service, when they serve
+// SPDX-License-Identifier: BSD-2-Clause
 import exs.jetty.ExsConnector;
 import exs.jetty.ExsContentFactory;
 import exs.jetty.ServiceConnector;

@@ -1,4 +1,5 @@
 // exs-msg-ping: time and rate of messages with tags between two ranks, by their size.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <arpa/inet.h>
 #include <exs/msg.h>
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
 // The part of a message's time that is hidden by computation of both ranks.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/msg.h>

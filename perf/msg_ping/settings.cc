@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/msg_ping/settings.h"
 
 #include "tools/common/command_line.h"

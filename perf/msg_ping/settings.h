@@ -1,4 +1,5 @@
 // The command line of exs-msg-ping.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Cap'n Proto for comparison with exs-rpc-ping: its two-party RPC over a local socket. capnp-ping BYTES SECONDS
+// SPDX-License-Identifier: BSD-2-Clause
 #include <capnp/ez-rpc.h>
 
 #include <capnp-ping.capnp.h>

@@ -1,4 +1,5 @@
 // gRPC for comparison with exs-rpc-ping: blocking calls over a local socket, without encryption. grpc-ping BYTES SECONDS
+// SPDX-License-Identifier: BSD-2-Clause
 #include <grpcpp/grpcpp.h>
 
 #include <grpc-ping.grpc.pb.h>

@@ -1,6 +1,7 @@
 /* Open MPI for comparison with exs-ping and exs-blast, after the OSU tests: messages there and back, windows of 64 sends to posted
  * receives, or collective operations with sums of doubles. perf/compare compiles this if Open MPI is installed.
  * mpirun -n N mpi-pair ping|blast|bcast|allgather|reduce|allreduce BYTES SECONDS */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

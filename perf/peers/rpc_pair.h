@@ -1,5 +1,6 @@
 // The common part of the RPC programs here: two processes, each with a core, and the times of calls. perf/compare compiles them if their
 // libraries are installed.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sched.h>

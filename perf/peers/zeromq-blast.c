@@ -1,5 +1,6 @@
 /* ZeroMQ for comparison with exs-blast: messages from a PUSH to a PULL socket over TCP, between two processes with a core each. The I/O
  * thread of each process runs on the same core. perf/compare compiles this if libzmq is installed. zeromq-blast BYTES SECONDS */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>

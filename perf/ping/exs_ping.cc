@@ -1,4 +1,5 @@
 // exs-ping: latency, with one operation under way at a time. ping/ has a file for each kind.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 
 #include "perf/ping/methods.h"

@@ -2,6 +2,7 @@
 //
 // Receives complete on the channel's queue, the only one that is waited on. Sends complete on a second queue that is emptied now and
 // then, so their events wake nobody and are not on the measured path.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <array>
 #include <cerrno>

@@ -1,4 +1,5 @@
 // The two ends of each kind that exs-ping measures.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "perf/support/method.h"

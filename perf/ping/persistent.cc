@@ -1,4 +1,5 @@
 // Reads: the server posts memory once, and a round is one read of all of it. The server's program takes no part.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/ping/methods.h"
 #include "perf/ping/rounds.h"
 #include "perf/support/control.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/ping/rounds.h"
 
 #include <algorithm>

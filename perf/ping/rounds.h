@@ -1,4 +1,5 @@
 // The client's end of a ping: one timed round after the other.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

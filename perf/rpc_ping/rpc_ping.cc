@@ -1,4 +1,5 @@
 // exs-rpc-ping: the time of a remote procedure call by the size of its argument, which comes back as its result.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/exs.h>
 #include <unistd.h>
 

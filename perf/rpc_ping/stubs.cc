@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/rpc_ping/stubs.h"
 
 #include <arpa/inet.h>

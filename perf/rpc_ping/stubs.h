@@ -1,4 +1,5 @@
 // Calls by stubs of exs-rpcgen.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "perf/rpc_ping/way.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/rpc_ping/sunrpc.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // Calls by libtirpc: over TCP, over a local socket, and over exs with libexs-sunrpc.so.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "perf/rpc_ping/way.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/rpc_ping/way.h"
 
 #include "tools/common/failure.h"

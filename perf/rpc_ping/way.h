@@ -1,4 +1,5 @@
 // A way for calls: the client's end and the server's end of one.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/service_check/client.h"
 
 #include <fcntl.h>

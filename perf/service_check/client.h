@@ -1,4 +1,5 @@
 // A client: sends messages or requests of one kind without an end, and records their fate.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/service.h>

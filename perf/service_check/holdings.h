@@ -1,4 +1,5 @@
 // Resources of a process, and names that outlive it: none of them may be left behind.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

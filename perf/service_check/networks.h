@@ -1,4 +1,5 @@
 // Networks for the check: one for clients, where nobody else has names, and hosts behind cables for services that vanish.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

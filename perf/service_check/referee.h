@@ -1,4 +1,5 @@
 // Starts clients and lives of the service, ends those at random moments, and measures how soon clients resume.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/service.h>

@@ -1,4 +1,5 @@
 // A life of the service: records its messages in a ledger, and answers requests.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/service.h>

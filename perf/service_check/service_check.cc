@@ -1,5 +1,6 @@
 // service-check kills a service in use and starts it again, over and over. It checks the fate of everything under way, and measures how
 // soon clients resume. For the figures of service/README.md.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,5 @@
 // The memory that the processes of the check share. It outlives any of them that is killed.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
 // Compares ledgers and clients with the promises of exs-service(7) for a service that dies and restarts.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // The messages between client and service.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/service.h>

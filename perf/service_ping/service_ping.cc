@@ -1,4 +1,5 @@
 // service-ping: the cost of a request to a service, and the rate of long items to it. For the figures of service/README.md.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/service.h>
 
 #include <cmath>

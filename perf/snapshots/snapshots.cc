@@ -1,6 +1,7 @@
 // The cost of a snapshot while its owner updates the memory all the time: with one window, which must be closed for the time of a read,
 // and with slots. Owner and reader are two processes of this machine; the owner spins between updates and makes no call. Prints a line
 // for each provider, size and time between updates.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <arpa/inet.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How much processor time other programs took meanwhile: what spins is worth nothing where somebody else wants the core."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The report as Markdown, from its JSON."""
 import statistics
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Loads of our own: the program sockets-load, and rpc-empty, which is compiled when it is asked for."""
 import dataclasses
 import json

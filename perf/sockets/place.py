@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where and how programs are run: in a temporary folder, with the layer or without it, and ended whatever happens."""
 import contextlib
 import dataclasses

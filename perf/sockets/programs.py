@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Servers and loads of others, unmodified: iperf3, redis, nginx with wrk, PostgreSQL with pgbench, vsftpd with curl."""
 import contextlib
 import csv

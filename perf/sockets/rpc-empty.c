@@ -2,6 +2,7 @@
  * perf/sockets/run compiles this if libtirpc is installed.
  *   rpc-empty serve tcp|unix:PATH               prints the address and serves until it is ended
  *   rpc-empty call BYTES SECONDS tcp:PORT|unix:PATH */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>

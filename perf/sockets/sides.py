@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What stands beside each other: one load, with bytes going different ways."""
 import dataclasses
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The counterparts of the experiments of SOVIA: "Sockets layer over VIA", Concurrency and Computation: Practice and Experience, 2003.
 
 Its hosts were Pentium III of 500 MHz with a network (Giganet cLAN); here both ends are on one host. Its figures are here as far as its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The first table: what the layer is held to, a row each."""
 import dataclasses
 import statistics

@@ -1,4 +1,5 @@
 // Sockets from names: listen_on() and connect_to(), and the names of the results.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 #include <system_error>
 

@@ -1,4 +1,5 @@
 // The common part of exs-blast and exs-ping: roles, control exchange, two processes on one machine, sweep, report, exit status.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

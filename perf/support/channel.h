@@ -1,5 +1,6 @@
 // The connections of a measurement, for either end: the control connection and its memory, the data connections of some kinds, and one
 // queue for all.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <list>

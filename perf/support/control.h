@@ -11,6 +11,7 @@
 //   turn     0 magic  4 u16 version  6 zero (2)  8 u32 buffer  12 zero (4)  16 u64 sequence number
 //   results  0 magic  4 u16 version  6 zero (2)  8 u64 messages  16 u64 bytes  24 u64 processor ns  32 u64 wall ns
 //            40 u64 wrong messages  48 u64 first wrong message  56 u64 offset in it
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

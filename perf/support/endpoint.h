@@ -1,5 +1,6 @@
 // The objects of exs.hpp for the measurements. On failure they throw Failure with the step that failed. Posting and taking events use C:
 // error codes would cost a message two calls into the C++ library.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

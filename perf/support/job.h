@@ -1,4 +1,5 @@
 // The parameters and results of a measurement: plain values that the benchmarks and the control exchange share.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

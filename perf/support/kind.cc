@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/support/kind.h"
 
 #include <exs/exs.h>

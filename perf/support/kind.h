@@ -1,5 +1,6 @@
 // The kinds of transfer that can be measured. kind.cc has a row for each kind with all that the benchmarks share. A Method (method.h) in
 // a benchmark's table has the rest.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
 // One measurement: its connections, each with a thread if there are several, and their combined result.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <barrier>
 #include <cerrno>

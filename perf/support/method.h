@@ -1,4 +1,5 @@
 // How one benchmark measures one kind: the work of each end on its connections.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

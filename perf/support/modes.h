@@ -1,4 +1,5 @@
 // The modes of a baseline: one of them, or all, one after the other.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

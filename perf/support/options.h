@@ -1,4 +1,5 @@
 // The command line, which exs-blast and exs-ping share.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The progress of a long measurement: one line on a terminal, and reports of intervals.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // The server's end of reads: it posts memory once with EXS_PERSISTENT, and then only waits for the client's end.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "perf/support/channel.h"

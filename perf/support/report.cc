@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/support/report.h"
 
 #include <exs/exs.h>

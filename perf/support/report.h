@@ -1,4 +1,5 @@
 // Results for people, as a table, and for programs, as one JSON object or as comma-separated values.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

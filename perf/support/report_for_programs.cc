@@ -1,4 +1,5 @@
 // The results as JSON and as comma-separated values, which are the same objects made flat.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -9,6 +9,7 @@
 //     another client would share the shard and hand every event on.
 //  4. Signals are blocked everywhere and taken by sigwait() in the main thread, which ends the sessions by shutting their sockets down. A
 //     session leaves the list before it closes its socket, so a number in the list never means another socket.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <pthread.h>
 #include <unistd.h>
 

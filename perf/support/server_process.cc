@@ -1,4 +1,5 @@
 // The server's end of --self, in a process of its own.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <unistd.h>
 
 #include <cerrno>

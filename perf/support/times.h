@@ -1,4 +1,5 @@
 // The times that a baseline reports for its samples, in microseconds.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "tools/common/histogram.h"

@@ -1,4 +1,5 @@
 // The turns of several buffers: small messages from server to client on the control connection.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
 // A client that violates the control exchange: it sends one malformed request on each of several connections and prints the server's
 // response. It ends with 0 if the server refused every one in an orderly way. With a second argument it sends one request, of a kind that
 // exs-ping does not have.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cstdio>
 #include <vector>

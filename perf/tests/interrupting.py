@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Ends a measurement by SIGINT while it measures."""
 import os
 import signal

@@ -5,6 +5,7 @@
 // perf-kill-load serve PROVIDER prints {"ports": [...]}, and runs until SIGTERM.
 // perf-kill-load load PROVIDER PORT... runs until its connections have ended, and then its standard input.
 // perf-kill-load witness PROVIDER PORT... does the same, and reports all the time how much it has moved.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/exs.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 // Checks the parts of the tools that figures depend on: percentiles, the byte pattern, sizes, control messages.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cmath>
 #include <cstdio>
 #include <string>

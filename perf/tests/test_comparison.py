@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """perf/compare reads what others print, ends what hangs, and reports what it has and what it lacks."""
 import dataclasses
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """crowd-rate: every connection is served, over exs and over epoll, and figures are there."""
 import resource
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Measurements that end early: the other end dies, or the user has seen enough."""
 import json
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """perf/kill-check ends well where nothing is wrong, and finds each thing that is."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Measurements of both ends on one machine: all keys are there, every byte is right, and a wrong one is found."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Messages with tags: all keys are there, and every byte is right."""
 import json
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Command lines that make no sense end with one clear line, and those that ask for help get it."""
 import unittest
 

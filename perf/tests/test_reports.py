@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the measurements tell beside their table: intervals, histograms, values for programs; and the modes that they have."""
 import csv
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Remote procedure calls: all keys are there, every byte comes back, and calls go the way that was asked for."""
 import json
 import signal

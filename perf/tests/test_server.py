@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A server: many clients at once, strangers, and an orderly end."""
 import pathlib
 import re

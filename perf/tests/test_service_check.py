@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """service-check ends well where nothing is wrong, and finds each thing that is."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Requests to a service: all keys are there, short and long, one and several at a time, with and without long items back."""
 import unittest
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """perf/sockets/run reads what others print, judges, and reports what it has and what it lacks."""
 import json
 import os

@@ -1,4 +1,5 @@
 // The clock for time limits. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <time.h>

@@ -1,4 +1,5 @@
 // Closes a socket without waiting: the peer is notified, and stops reading our memory. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "exs/exs.h"

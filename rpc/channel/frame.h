@@ -1,4 +1,5 @@
 // The header of each message of a link: its type and length. rpc/FORMAT.md has the bytes.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 //  2. A short message leaves from memory of the link, if the previous one is known to have arrived. The client knows this when its last
 //     call is answered, and tells the server with the next call. Otherwise exs copies the message, and asks the kernel whether the memory
 //     exists; that takes longer than the rest of a call. A long message keeps its memory until the peer has it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/channel/message_buffer.h"
 
 #include <algorithm>

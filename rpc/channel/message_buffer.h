@@ -1,5 +1,6 @@
 // Memory for one message, with room for its frame before it. It grows while the message is written, and a peer may read it. Thread: one
 // at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Whether this process started exs: a child of fork() has none of its parent's connections. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 namespace exs::rpc {

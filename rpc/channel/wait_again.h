@@ -1,4 +1,5 @@
 // The errors of exs_qwait() after which a thread that serves a queue goes on. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cerrno>

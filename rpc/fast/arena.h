@@ -1,4 +1,5 @@
 // Memory of one request, freed all at once. take() returns zeroed memory. Thread: one at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 //  1. A procedure runs without the lock, on arguments that stay in the receive buffer. A reply takes the lock. The worker needs no lock
 //     while no request is kept, because then no other thread knows the binding.
 //  2. A kept request has its slot until it is answered. The client cannot use that slot before, so it cannot flood the server.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -6,6 +6,7 @@
 //     result and no slot.
 //  3. The next receive is posted when a thread looks for events, which is after the next call has left.
 //  4. A one-way call is answered, too, though nobody waits. So its slot is known to be free, and a server is never flooded.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

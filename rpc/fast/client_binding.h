@@ -1,4 +1,5 @@
 // A client's connection to its server. It is unusable once it has broken. Thread: one at a time, except for wait().
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

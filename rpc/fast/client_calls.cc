@@ -1,4 +1,5 @@
 // Calls of a client on their way to the server: slots, and the queue for them.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

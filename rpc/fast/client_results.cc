@@ -1,4 +1,5 @@
 // Turns a reply into the result and the outcome of a call.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 #include <cstring>
 

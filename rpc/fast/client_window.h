@@ -1,5 +1,6 @@
 // A client's window: memory that it offers to the server on a second connection, which also carries the bells. Thread: one at a time,
 // except for look().
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

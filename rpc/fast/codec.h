@@ -5,6 +5,7 @@
 //  2. Variable parts follow in depth-first order, so one cursor checks all: no two parts overlap, and none is left out.
 //  3. A loop walks the last variable part of a struct. So lists of any length need no stack; other pointers nest 64 deep.
 // Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // From bytes of messages to values in the program.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>

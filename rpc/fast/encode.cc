@@ -1,4 +1,5 @@
 // From values in the program to bytes of messages.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 #include <cstring>
 

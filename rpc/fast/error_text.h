@@ -1,4 +1,5 @@
 // The text that exs_rpc_errtext() returns for this thread. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdarg>

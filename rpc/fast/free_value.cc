@@ -1,4 +1,5 @@
 // Frees the values that decode() has made in memory of malloc().
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdlib>
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/fast/greeting.h"
 
 #include <cstring>

@@ -1,5 +1,6 @@
 // The greeting (rpc/FORMAT.md). HELLO has program and version; the table of the client's procedures follows. WELCOME has the server's
 // limits; its verdict on each procedure follows.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // The 16 bytes before a call and its reply (rpc/FORMAT.md).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <bit>

@@ -1,4 +1,5 @@
 // A message that is being written. It is in its slot's place while it fits there, else in a buffer that grows. Thread: one at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The functions of exs/rpc.h.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "exs/rpc.h"
 
 #include <netdb.h>

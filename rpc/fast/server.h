@@ -1,4 +1,5 @@
 // A server: its services, listening sockets and threads. Thread: one at a time, except for stop().
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
 // A client's window in the server: mapped, watched while there are calls, and asleep in between. Thread: that of its worker, except for
 // reply().
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

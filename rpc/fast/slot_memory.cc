@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/fast/slot_memory.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,6 @@
 // Memory for one short message of each slot, from which the message leaves without a copy. A place is free when the slot's call is
 // answered; in the server, when the client uses the slot again. Thread: one at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

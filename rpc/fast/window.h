@@ -8,6 +8,7 @@
 //  2. An end that stops watching sets its sleep word, looks once more, and is rung from then on. The writer of a flag then checks that
 //     word. Both change the word, so one of the two sees the other. The server checks once after all replies of a look.
 //  3. An end copies what it reads once, then checks, then uses the copy: the other end may write at any time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/fast/window_tokens.h"
 
 #include <sys/random.h>

@@ -1,4 +1,5 @@
 // Tokens that tie a window's connection to its client: given on request, and valid once. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

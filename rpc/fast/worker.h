@@ -1,5 +1,6 @@
 // A thread of a server: its queue, its clients, and the memory that its requests share. Thread: its own, except for adopt(), wake() and
 // clients().
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

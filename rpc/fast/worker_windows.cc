@@ -1,4 +1,5 @@
 // Windows of clients: a worker watches them while they have calls.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <new>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/generator/c_names.h"
 
 #include <algorithm>

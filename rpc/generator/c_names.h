@@ -1,4 +1,5 @@
 // Names and spelling of an interface in C: types as rpcgen makes them, functions by procedure and version. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

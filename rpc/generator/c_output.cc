@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/generator/c_output.h"
 
 #include <cctype>

@@ -1,4 +1,5 @@
 // The C and C++ files that exs-rpcgen writes. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

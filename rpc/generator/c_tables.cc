@@ -1,4 +1,5 @@
 // The tables that describe types to libexs-rpc.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <map>
 #include <vector>
 

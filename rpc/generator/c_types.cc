@@ -1,4 +1,5 @@
 // The types of an interface in C, as rpcgen writes them.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/generator/c_output.h"
 
 namespace exs::generator {

@@ -1,4 +1,5 @@
 // NAME_exs.hpp: the classes for C++.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/generator/c_output.h"
 
 namespace exs::generator {

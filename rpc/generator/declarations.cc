@@ -1,4 +1,5 @@
 // The parser's declarations: types and members.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <utility>
 
 #include "rpc/generator/parser.h"

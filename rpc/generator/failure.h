@@ -1,4 +1,5 @@
 // An error of an interface, its position, and the cure.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Offsets of types in messages, and the hash of a procedure.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 
 #include "rpc/generator/model.h"

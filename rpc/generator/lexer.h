@@ -3,6 +3,7 @@
 //  - conditions on names, and names for numbers;
 //  - lines with %, which go into the header.
 // Thread: one at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // exs-rpcgen: reads an interface and writes its stubs, or reports its error.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdio>
 #include <fstream>
 #include <iterator>

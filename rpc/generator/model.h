@@ -1,4 +1,5 @@
 // The definitions of an interface, with the layout of its types in messages (rpc/FORMAT.md).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

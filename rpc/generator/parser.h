@@ -1,5 +1,6 @@
 // From the words of an interface to its definitions. Every type is defined before it is used, as in C; a pointer may come earlier.
 // Thread: one at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
 // The parser's programs: versions and procedures.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cctype>
 #include <utility>

@@ -1,4 +1,5 @@
 // The report on an interface: the layout of its types in messages, and its procedures with their hashes. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

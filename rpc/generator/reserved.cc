@@ -1,4 +1,5 @@
 // The words that cannot be names.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <set>
 
 #include "rpc/generator/parser.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/sunrpc/client_handle.h"
 
 #include <arpa/inet.h>

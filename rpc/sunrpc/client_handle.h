@@ -1,5 +1,6 @@
 // A client handle of libtirpc that uses a link once both ends have agreed on one, and works as before until then. Its TCP connection
 // remains, and carries the calls that the link does not. Thread: any; calls of a handle take turns.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rpc/rpc.h>

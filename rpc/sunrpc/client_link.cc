@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/sunrpc/client_link.h"
 
 #include <fcntl.h>

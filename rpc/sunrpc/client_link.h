@@ -1,4 +1,5 @@
 // The client's end of a rendezvous: from a handle with a TCP connection to a link, or to the reason why there is none.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rpc/rpc.h>

@@ -1,5 +1,6 @@
 // An XDR stream that writes a message where it will be sent from. It replaces libtirpc's record stream and its copy. Thread: one at a
 // time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rpc/rpc.h>

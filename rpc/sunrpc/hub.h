@@ -8,6 +8,7 @@
 //     would cost more than the request.
 //  3. It destroys no transport: the loop above may hold descriptors that were ready before. The end of the connection does that.
 //  4. With threads (exs_sunrpc_threads) each thread has a queue for the events of its links. RPCSEC_GSS stays with the program's thread.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rpc/rpc.h>

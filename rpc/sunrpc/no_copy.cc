@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/sunrpc/no_copy.h"
 
 #include <rpc/rpc.h>

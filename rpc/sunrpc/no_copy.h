@@ -1,4 +1,5 @@
 // Opaque data that are used inside their message. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

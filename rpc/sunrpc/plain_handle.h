@@ -1,4 +1,5 @@
 // A client handle as libtirpc made it: the calls that use its TCP connection. Thread: calls of a handle take turns.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rpc/rpc.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/sunrpc/refusals.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Servers that have recently refused a link; they are not asked again for a while. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
 // The messages of both ends over TCP before they have a link: calls of a SunRPC program of their own (rendezvous.x has it in its
 // language).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rpc/rpc.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/sunrpc/server_transport.h"
 
 #include <netinet/in.h>

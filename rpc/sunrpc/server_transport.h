@@ -4,6 +4,7 @@
 // Design notes
 //  1. If threads of the library serve links (exs_sunrpc_threads), another thread may serve requests by TCP at the same time. So serving
 //     takes the lock: for a link in take(), for TCP from receive() to state(), and for the end in destroy().
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rpc/rpc.h>

@@ -1,4 +1,5 @@
 // EXS_SUNRPC, EXS_SUNRPC_AFTER, EXS_SUNRPC_PORT and EXS_SUNRPC_VARIANT (exs-sunrpc(7)). Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

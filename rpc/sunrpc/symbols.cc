@@ -1,5 +1,6 @@
 // Functions that replace those of libtirpc. libtirpc calls its own functions through its table of symbols, so a library that is loaded
 // before it replaces them: linked before it, or preloaded.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <dlfcn.h>
 #include <rpc/rpc.h>
 

@@ -1,5 +1,6 @@
 // The calls of a handle that its server may not have served yet. The server serves each way in order, but the two ways in any order. So a
 // handle changes its way only when there are none. Thread: one at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

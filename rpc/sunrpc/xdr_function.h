@@ -1,4 +1,5 @@
 // Functions of XDR as libtirpc takes them: it does not declare their arguments.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rpc/rpc.h>

@@ -1,4 +1,5 @@
 // Helpers that all functions of exs/service.h share. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // exs_svc_locate(): asks the process of this host that holds a service's name.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 #include <sys/socket.h>
 

@@ -1,4 +1,5 @@
 // The functions of exs/service.h for messages, requests and replies.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 #include <cstring>
 

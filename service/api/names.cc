@@ -1,4 +1,5 @@
 // The functions of exs/service.h for keys, IDs and capabilities.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 #include <cstring>
 #include <new>

@@ -1,4 +1,5 @@
 // The functions of exs/service.h for memory that a service writes replies into.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 #include <cstring>
 

@@ -1,4 +1,5 @@
 // The functions of exs/service.h for nodes, services, peers and messages.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "exs/service.h"
 
 #include <cerrno>

@@ -1,5 +1,6 @@
 // How far one end of a flow has accepted the messages of the other. A message whose long items are still moving delays those behind it;
 // they wait here. Thread: one at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 //     the two ends agree, whatever was lost between them.
 //  2. A service that has restarted, or has forgotten the flow, does not know what it accepted before. Messages that had left for it are
 //     dropped here with an unknown fate. The others are sent to the new instance.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

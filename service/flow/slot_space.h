@@ -1,5 +1,6 @@
 // Allocates slots of any length in a piece of memory: best fit. It never reads the memory itself, which others may write. Thread: one at
 // a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

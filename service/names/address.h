@@ -1,4 +1,5 @@
 // Addresses of nodes. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <netinet/in.h>

@@ -1,5 +1,6 @@
 // Limits the answers sent: 20 a second to one address, 1,000 to all. Memory does not grow with the number of senders. Thread: one at a
 // time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <netinet/in.h>

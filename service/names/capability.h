@@ -1,5 +1,6 @@
 // The right to use a service. Its secret is derived from the service's key and the capability's fields, so the service keeps no list. The
 // secret never travels: its holder proves it over the nonces of both ends of a link. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
 // Clock and deadlines. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Multicast datagrams: FORMAT.md in code, layout and seals. A name does not reveal the ID, and a record is sealed for those who know the
 // ID. A query is as long as the longest answer, so a forged source address amplifies nothing. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

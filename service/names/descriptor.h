@@ -1,4 +1,5 @@
 // A file descriptor that its owner closes. Thread: one at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <unistd.h>

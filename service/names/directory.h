@@ -8,6 +8,7 @@
 //  3. The directory grants a fenced service a lease, and gives its name to nobody else meanwhile (lease.h). A claim that has to wait is
 //     repeated with each renewal.
 //  4. A question stays open for a minute, so a service that is claimed later is found at once.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <deque>

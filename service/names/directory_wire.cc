@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/names/directory_wire.h"
 
 #include "service/names/hash.h"

@@ -1,4 +1,5 @@
 // Messages between a process and a directory, over TCP: FORMAT.md in code. Layout only. Decoders take untrusted bytes. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

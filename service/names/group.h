@@ -6,6 +6,7 @@
 //  2. The receiving socket shares its port with other processes of the host, so answers go to a port of the asker's own.
 //  3. A flood takes a bounded part of the time. From a socket that always has more, only some datagrams are read in 10 ms, and the kernel
 //     drops what it cannot keep meanwhile.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // BLAKE2b over fields of fixed lengths, with a word for the purpose before them. So no hash for one purpose is valid for another.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sodium.h>

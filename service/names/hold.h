@@ -1,5 +1,6 @@
 // The state of a service's claim that a node and the housekeeper share: whether another process has overtaken it, and until when it may
 // serve. The housekeeper writes it. The node reads it before it serves anybody, so neither depends on when the other runs. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/names/host_name.h"
 
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
 // The name of a service on this host: an abstract Unix socket. The kernel gives it to one process and takes it back when that ends. A
 // process that connects and shows the ID gets the service's record. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
 // The ID of a service, which is derived from its public key, and the public name that strangers may see. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/names/key.h"
 
 #include <fcntl.h>

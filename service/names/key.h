@@ -1,4 +1,5 @@
 // The key of a service: Ed25519 (RFC 8032). Thread: any, once made.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

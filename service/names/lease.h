@@ -8,6 +8,7 @@
 //  3. Each CLAIM has one answer, in the order of the claims. A renewal that the directory received before a claim does not renew that
 //     claim, and its answer arrives first.
 // Thread: one at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

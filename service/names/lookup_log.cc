@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/names/lookup_log.h"
 
 #include <unistd.h>

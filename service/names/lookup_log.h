@@ -1,5 +1,6 @@
 // EXS_LOG=debug: a line for each step of finding and reaching a service. A line goes to standard error at once or not at all. Thread:
 // any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <set>

@@ -6,6 +6,7 @@
 //  2. Anybody may keep an old record and replay it. The newest record of each service in question is remembered for a while, and older
 //     ones are not accepted as answers. The announcer of an older record is sent the newer one.
 //  3. Datagrams get lost, so claims are announced three times. Searches repeat their own questions.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <map>

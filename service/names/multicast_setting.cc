@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/names/multicast_setting.h"
 
 #include <ifaddrs.h>

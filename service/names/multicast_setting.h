@@ -1,4 +1,5 @@
 // The interfaces and the port for finding and announcing services by multicast. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

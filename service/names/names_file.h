@@ -1,5 +1,6 @@
 // A file with names of services and their places. Each line has a name, an ID, and the addresses with ports if the service is on another
 // host. Its places are not trusted: a service proves itself. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

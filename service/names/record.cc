@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/names/record.h"
 
 namespace exs::svc {

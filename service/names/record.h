@@ -1,4 +1,5 @@
 // Where a service is: a statement of the service, signed by it, so anybody may relay it. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <netinet/in.h>

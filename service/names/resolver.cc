@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/names/resolver.h"
 
 #include "service/names/address.h"

@@ -1,4 +1,5 @@
 // A way to find services beyond this host, and to be found. All resolvers run in the housekeeper's thread.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // Environment variables of services. Thread: any, as getenv(3).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdlib>

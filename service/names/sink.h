@@ -1,4 +1,5 @@
 // Where the housekeeper puts the search results of a node. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // Statements that are signed and proven when a flow is opened. Each includes the nonces of both ends of the link, so it is worthless on
 // another link. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "service/names/key.h"

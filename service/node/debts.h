@@ -4,6 +4,7 @@
 //  1. One acknowledgement covers all that arrived in one step.
 //  2. A request is usually answered soon, and its reply acknowledges the request. The receiver of a reply often sends the next request,
 //     which acknowledges the reply. So these get an acknowledgement of their own only if nothing has left by the next wait.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
 // Registered memory for frames that are kept until they are accepted: slots of one frame each. Thread: holder of the node's lock.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 // Design notes
 //  1. The door is a service like any other. But its events come here instead of to the program, and are handled when the step ends.
 //  2. A PREPARE has no effect before its COMMIT, and may come again, for this move or another.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <vector>

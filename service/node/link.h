@@ -11,6 +11,7 @@
 //     alone. A link has gone only when all its lanes have, so nobody writes then. link_lane.cc has what differs.
 //  5. Silence ends a link to another host, which may have vanished. On this host the kernel reports the death of the other end, so a
 //     silent end is stopped or starved: link_silence.cc.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

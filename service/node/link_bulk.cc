@@ -1,4 +1,5 @@
 // The bulk: a link's connection for long items, how it is made, and what it carries. A lane is made in the same way.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 
 #include "service/names/address.h"

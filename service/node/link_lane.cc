@@ -1,4 +1,5 @@
 // The lane of a flow: the acceptor writes replies by it into memory of the initiator. It carries nothing else.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
 

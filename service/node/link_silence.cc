@@ -1,4 +1,5 @@
 // The limits after which a link takes silence for the death of the other end.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <array>
 #include <string_view>

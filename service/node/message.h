@@ -1,5 +1,6 @@
 // A message that a program holds: one block of memory, and references that its release drops. Thread: any, unless a comment names the
 // service's.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

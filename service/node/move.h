@@ -8,6 +8,7 @@
 //  3. After the commit only the heir knows the outcome. If it is gone, the service may have been used there. It stays frozen here, and
 //     the program decides.
 //  4. Results are noted when they arrive and handled when the step ends, so no action happens inside a peer's own call.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

@@ -6,6 +6,7 @@
 //     and processes them. The others sleep until it has an event for them or gives up the lead.
 //  2. Sends do their own work: a message leaves in the call that sends it, if its flow is open.
 //  3. The housekeeper only wakes the node: its results stay in the sink until the leader takes them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <condition_variable>

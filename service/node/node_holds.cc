@@ -1,4 +1,5 @@
 // Services that another process has overtaken, and services that serve only while they have a lease.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
 

@@ -1,4 +1,5 @@
 // Lanes of a node's links, and the memory that they write.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/node/node.h"
 
 namespace exs::svc {

@@ -1,4 +1,5 @@
 // Services that come and go: their names, their heirs, and where they went.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
 

@@ -1,4 +1,5 @@
 // Waiting for events: one thread leads and processes exs events, the others follow.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
 #include <new>

@@ -9,6 +9,7 @@
 //  3. A request ends once. If it has to end while exs uses its memory, it breaks its link, and ends when that has gone. peer_requests.cc
 //     has all that concerns requests alone.
 //  4. If the service may write to a request's memory, the request ends with its answer or when the lane has gone: peer_returns.cc.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <list>

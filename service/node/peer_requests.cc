@@ -1,4 +1,5 @@
 // Requests of a peer: the fate of their messages, their replies, and how they end.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
 

@@ -1,4 +1,5 @@
 // Memory of a peer for replies: which request has which slot, and until when.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
 

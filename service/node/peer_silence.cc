@@ -1,4 +1,5 @@
 // A silent service: what silence proves, and how a newer owner is found.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 
 #include "service/node/peer.h"

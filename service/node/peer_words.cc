@@ -1,4 +1,5 @@
 // Lines of EXS_LOG=debug about a peer, from the found place to the answer.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstring>
 #include <string>
 

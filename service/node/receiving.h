@@ -1,5 +1,6 @@
 // The receiving direction of a flow: it accepts messages in order, long items included. A service's flow has one for its messages, and a
 // peer has one for its replies. Thread: holder of the node's lock.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 //  1. The service may write anywhere in the arena, so the library owns all of it, and nothing else lies there.
 //  2. The address range is reserved at once and gets pages when they are first written, so slots never move.
 //  3. A request has its slots until it ends, and it ends only when the service no longer writes them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

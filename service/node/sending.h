@@ -1,5 +1,6 @@
 // The sending direction of a flow: frames that the other end has not accepted, and their long items. A peer has one for its messages, and
 // a service's flow has one for its replies. Thread: holder of the node's lock.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

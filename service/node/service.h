@@ -6,6 +6,7 @@
 //  2. Every message is consumed in its turn, accepted or refused, so a full mailbox does not delay later ones.
 //  3. Replies are messages of the flow's other direction, kept until the sender has accepted them. A request counts among the messages of
 //     its flow until it is answered, so there is always room for its reply.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // A flow at the service's end: it accepts one sender's messages and sends the service's answers. Thread: holder of the node's lock.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <utility>

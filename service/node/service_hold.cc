@@ -1,4 +1,5 @@
 // A service that serves only while it has a lease, and one that another process has overtaken.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/names/lease.h"
 #include "service/node/service.h"
 

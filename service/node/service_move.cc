@@ -1,4 +1,5 @@
 // Moves of a service: what it hands over, and how the heir takes that over.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <new>
 

@@ -4,6 +4,7 @@
 //  1. A principal is a party that can be held to account: a capability of the service, by its serial, or else a host. An ID is not a
 //     principal, because anyone can create IDs.
 //  2. A message counts until the program releases it, in any thread. So the counters are atomic and outlive the service.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

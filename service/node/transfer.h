@@ -1,4 +1,5 @@
 // Long items under way in one direction: the memory that exs needs until its event. Thread: holder of the node's lock.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

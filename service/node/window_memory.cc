@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/node/window_memory.h"
 
 #include <algorithm>

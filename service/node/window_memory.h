@@ -5,6 +5,7 @@
 //     them.
 //  2. Lists have room for all windows from the start, so returning one cannot fail.
 //  3. Allocated memory is kept for the next message of about that size: new memory costs a page fault for each page.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // Big-endian readers and writers for all layouts of services. A cursor that would leave its memory stays where it is and becomes invalid,
 // so a caller checks once, at the end.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

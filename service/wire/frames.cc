@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/wire/frames.h"
 
 namespace exs::svc {

@@ -1,5 +1,6 @@
 // The frames between two nodes: FORMAT.md in code. Layout only, no state. Decoders take untrusted bytes: their results stay within the
 // frame, and invalid frames give nothing.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

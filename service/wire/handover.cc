@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/wire/handover.h"
 
 namespace exs::svc {

@@ -1,5 +1,6 @@
 // The data that moves with a service: FORMAT.md's handover in code. Layout only. The sender has the service's key; its bytes are checked
 // all the same.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // Asks agents of other hosts to bring ends together. It has its own thread, because an agent may answer late
 // or never. The thread begins with the first question, and asks one agent at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
 // The lane between hosts, as the rest of the layer sees it. Thread: any, also in a signal handler; call() and
 // answer() not in one.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The calling end listens for exs streams at the address of its TCP connection. The called end connects there
 // and shows the token.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/random.h>
 #include <sys/socket.h>
 

@@ -1,4 +1,5 @@
 // The name of a caller's card, an abstract Unix socket (preload/meeting.h). Agents use it, too.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -5,6 +5,7 @@
 //   the agent -> the called end, by its card's Unix socket  Invitation
 //   the called end -> the calling end, by an exs stream     Hello
 //   both ways, behind that                                  Frame, Frame::bytes bytes of the ring, Frame ...
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

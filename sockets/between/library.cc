@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "sockets/between/library.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
 // libexs, loaded when a first connection is about to use a lane between hosts, and never before. Thread: the
 // pump's; exs_qpost() may be called by any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "exs/exs.h"

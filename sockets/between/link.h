@@ -3,6 +3,7 @@
 // outgoing ring, and puts what the peer sends into the incoming ring.
 //
 // Thread: the state decides who owns a part, unless the part names a thread.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // Frames from the peer, stored into the segment as the peer itself would.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <netinet/in.h>
 #include <sys/socket.h>
 

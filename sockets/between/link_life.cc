@@ -1,4 +1,5 @@
 // The life of a link: from meeting the peer to the end of its stream, and to its release by the program.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
 // Frames to the peer: what the program has stored in the outgoing direction, and what the peer waits for in
 // the incoming one.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/socket.h>
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 //    the peer's pump has reported the turn (Frame::turned). All bells, which the peer asks for
 //    (Frame::bells), have been rung by then.
 // 3. The pump takes no lock that a thread of the program may hold while it waits for the pump.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <span>

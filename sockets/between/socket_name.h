@@ -1,4 +1,5 @@
 // An address in the form for socket calls. Thread: immutable value.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <netinet/in.h>

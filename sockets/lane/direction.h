@@ -3,6 +3,7 @@
 //
 // A hostile process may store anything in its words. Each end checks them against its own state, which the
 // peer does not share (SenderState, ReceiverState).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

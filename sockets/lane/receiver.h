@@ -1,5 +1,6 @@
 // The receiving end of a direction. It tells the program's bytes from bells, and chooses between the ring and
 // TCP. sender.h is the other end; README.md describes the protocol.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

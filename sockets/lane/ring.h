@@ -1,5 +1,6 @@
 // The bytes of a ring. A position counts all bytes ever put in; `start` is the position of the ring's first
 // place.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

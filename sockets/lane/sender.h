@@ -1,5 +1,6 @@
 // The sending end of a direction. It alone chooses the lane of a byte: the ring while that is open, else TCP.
 // Thread: holder of the connection's lock for sending.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

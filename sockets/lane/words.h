@@ -1,5 +1,6 @@
 // Words that two processes share. Each load acquires and each store releases, so a reader of a word also sees
 // what was stored before it. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // Numbers that another program gets under another number, although they are closed at exec. A child of vfork,
 // with numbers of its own, has duplicated them, or actions of posix_spawn() may. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 namespace exs::sockets {

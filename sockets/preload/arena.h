@@ -1,5 +1,6 @@
 // The slots of a family: a process, its forks, and the programs that these become. The family shares this
 // memory and trusts it. A process that gives up rights therefore leaves the family first (rights.h).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

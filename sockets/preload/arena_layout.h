@@ -1,5 +1,6 @@
 // The layout of a family's memory in its memfd, for the family and for outside readers. Memory of another
 // process may hold anything.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <fcntl.h>

@@ -14,6 +14,7 @@
 //    clients may send the same at the same time. Each is preceded by a random wait, so that clients in step do
 //    not stay in step.
 // Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Bytes that were unread when a connection left its ring. They are copied to memory of the family, where
 // every process that shares the connection receives them before TCP. Thread: holder of the slot's lock for
 // receiving, unless another is named.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // A table that uses memory only for its used entries and their neighbours, because a process may have to lock
 // all its memory. Entries are zero at first, keep their addresses, and are never freed. Thread: any; entries
 // guard themselves.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/mman.h>

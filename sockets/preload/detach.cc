@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "sockets/preload/detach.h"
 
 #include <poll.h>

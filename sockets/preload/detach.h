@@ -1,5 +1,6 @@
 // Detaching: the connection goes back to TCP, as if the layer had never been there. This serves whatever the
 // layer does not follow. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The two ends of a connection's lane, made for one call from the slot, the segment and the wire.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "sockets/lane/receiver.h"

@@ -8,6 +8,7 @@
 // 2. Before a thread sleeps in a set it arms the hot connections and looks once more.
 // 3. While a thread sleeps in a set, no connection of it becomes hot, because the bell must wake that thread.
 //    A connection that is added with bytes and no bell is hot, and the waker (set_waker.h) wakes the sleeper.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/epoll.h>

@@ -1,4 +1,5 @@
 // Reports what became of a connection. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

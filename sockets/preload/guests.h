@@ -4,6 +4,7 @@
 // as the stranger likes (SO_LINGER, a file system that he serves). So a socket with descriptors of anything
 // but memory files is never closed: it stays open, hidden. A process with several of these leaves no more
 // cards. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 namespace exs::sockets {

@@ -4,6 +4,7 @@
 // The next program finds EXS_SOCKETS_FAMILY=DESCRIPTOR:SLOT,SLOT,... in its environment and removes it before
 // main(). It learns from the kernel (fstat) which of its numbers belong to these connections, so duplicates
 // need no mention.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The layer's own descriptors, which the program must not notice. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

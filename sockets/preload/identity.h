@@ -1,4 +1,5 @@
 // Numbers that identify sockets and network namespaces to the kernel. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

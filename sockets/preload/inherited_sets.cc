@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "sockets/preload/inherited_sets.h"
 
 #include <fcntl.h>

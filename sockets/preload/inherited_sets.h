@@ -1,4 +1,5 @@
 // Epoll sets inherited from the process's previous program, or from its parent. Thread: the program's first.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 namespace exs::sockets {

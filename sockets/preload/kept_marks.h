@@ -1,6 +1,7 @@
 // Announcements of closed listening sockets. Some servers accept one connection and close the listening
 // socket at once, as FTP does for data. Callers look for the announcement after that, so the last few stay.
 // Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

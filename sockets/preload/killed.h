@@ -1,5 +1,6 @@
 // A peer that was killed with bytes unread in the ring. TCP does not know of these bytes, so it sends an end
 // where unread bytes demand a reset. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "sockets/preload/segment.h"

@@ -1,4 +1,5 @@
 // The C library's functions behind ours. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <poll.h>

@@ -1,5 +1,6 @@
 // The mark of a listening socket in a preloaded process: an abstract Unix socket named by the port. Callers
 // on this host look for it. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Lines on the standard error of a program that did not ask for them. They neither block nor end the program.
 // Lines of one kind are few, because a peer may cause them again and again.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 namespace exs::sockets {

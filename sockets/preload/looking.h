@@ -1,4 +1,5 @@
 // Looking: a waiter looks into the ring of a connection himself, so the peer need not ring. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,7 @@
 //    after a kill.
 // 4. No call waits for the other end. An end without an answer gives up after five seconds. After 64 calls
 //    only some calls look for the answer.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

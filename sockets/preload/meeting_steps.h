@@ -1,5 +1,6 @@
 // Steps of the meeting that serve peers on this host and on others. Thread: the one that meets
 // (Slot::is_meeting).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The open numbers of a process, from a folder of /proc. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "sockets/preload/numbers.h"
 
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
 // The life of a number: from when to when it means which connection. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

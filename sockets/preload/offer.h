@@ -1,4 +1,5 @@
 // The message by which the called end of a connection hands a segment to the caller. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "sockets/settings/why.h"

@@ -1,5 +1,6 @@
 // Socket options of a connection. The program's values may differ from those that the lane needs. Thread:
 // any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
 // The result of a program's call, with errno set accordingly. Thread: the call's.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

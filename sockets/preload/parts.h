@@ -1,4 +1,5 @@
 // The memory parts of a program's call, and the progress through them. Thread: the call's.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/uio.h>

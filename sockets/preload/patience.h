@@ -1,5 +1,6 @@
 // The time worth spending on looking before a sleep: at most the cost of a sleep and its wake-up, less after
 // looks in vain. Thread: the owner's; a race makes the value slightly wrong.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

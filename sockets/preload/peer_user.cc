@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "sockets/preload/peer_user.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,7 @@
 // The other end of a TCP connection on this host, as the kernel reports it: its user and its received bytes.
 // That end is the socket with the mirrored names in this network namespace. Every user may ask (sock_diag); a
 // question takes some microseconds. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

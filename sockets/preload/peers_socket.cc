@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "sockets/preload/peers_socket.h"
 
 #include <sys/socket.h>

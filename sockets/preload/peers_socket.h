@@ -2,6 +2,7 @@
 // may look into the peer. With it we send what the peer has put into the ring, because the peer may compute
 // for hours. It is held briefly: the peer's end of the connection cannot close meanwhile. Thread: holder of
 // the connection's lock for receiving.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "sockets/preload/slot.h"

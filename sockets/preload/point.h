@@ -1,4 +1,5 @@
 // An address and a port of either family, as IPv6. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

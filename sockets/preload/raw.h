@@ -1,5 +1,6 @@
 // System calls without the C library. They return a negative errno instead of setting errno, and are no
 // cancellation points, so a caller may hold a lock. Thread: any; also in a signal handler.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/syscall.h>

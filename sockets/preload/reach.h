@@ -4,6 +4,7 @@
 // both signals, and these get every signal that no copy raised (symbols/signals.cc). The kernel would end a
 // thread that blocks these signals, so it copies for that thread. A thread's mask is read once, and again after
 // calls and handlers that change it. So handlers whose own mask blocks the signals are called by ours.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <csignal>

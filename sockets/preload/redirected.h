@@ -1,6 +1,7 @@
 // What a packet filter of this network namespace does to a connection's names (NAT), as far as every user may
 // ask. The kernel tells the destination of the caller's first packet. It does not tell a rewritten source
 // (arrivals.h). Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "sockets/preload/point.h"

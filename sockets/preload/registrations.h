@@ -1,5 +1,6 @@
 // The table behind epoll_sets.h: which connections are in which sets of this process, with what data, and
 // which are hot. Thread: holder of the table's lock (SetsLock), except for atomics.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/epoll.h>

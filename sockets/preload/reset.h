@@ -1,4 +1,5 @@
 // Ends a connection on which the layer cannot go on and must not guess.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "sockets/preload/slot.h"

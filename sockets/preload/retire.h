@@ -2,6 +2,7 @@
 // library, or that the kernel may kill for a system call of the layer. Each connection goes back to TCP, the
 // layer keeps nothing open, and wrappers only call the C library. Programs that this process executes are
 // served again.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "sockets/preload/slot.h"

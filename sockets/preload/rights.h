@@ -1,6 +1,7 @@
 // Processes of a family trust each other's memory, because each may look into the others anyway. A process
 // that gives up rights (other users, fewer capabilities, namespaces, a sandbox) first leaves the family.
 // Whoever takes it over later cannot deceive relatives with more rights.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,6 @@
 // The rules of this process: those of sockets.conf, overridden by the environment. Thread: any, after the
 // constructor.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "sockets/preload/slot.h"

@@ -1,4 +1,5 @@
 // The layer's settings in this process. Thread: any, after the constructor.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "sockets/settings/settings.h"

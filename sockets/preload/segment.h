@@ -1,5 +1,6 @@
 // The memory that the two ends of a connection share: a sealed memfd of fixed size with the words and the
 // ring of each direction. The peer may change any byte, so every value is checked.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "sockets/preload/set_waker.h"
 
 #include <sys/eventfd.h>

@@ -1,6 +1,7 @@
 // Wakes threads that sleep in the kernel's wait for an epoll set. This is needed when a connection with bytes
 // but no bell joins the set. A descriptor of the layer, always readable, stays in the set until the next
 // wait. No program sees it. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/epoll.h>

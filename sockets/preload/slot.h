@@ -1,5 +1,6 @@
 // The state of a connection that processes share by fork. It lies in memory of the family (arena.h), which
 // the peer does not see.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
 // Tools for looking before a sleep. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sched.h>

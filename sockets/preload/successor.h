@@ -1,5 +1,6 @@
 // Predicts whether the program that a process is about to run loads this library and takes connections over.
 // Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

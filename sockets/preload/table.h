@@ -1,5 +1,6 @@
 // The numbers of this process: which connections known to the layer they are, and the process's own state of
 // each.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

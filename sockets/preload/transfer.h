@@ -1,5 +1,6 @@
 // Sends and receives of a number that has a slot. They return what the program's call returns, and set errno
 // likewise. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,6 @@
 // The TCP connection of a slot, as the lane calls it. Its waits are bounded, and none is a cancellation
 // point. Thread: the lane's.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

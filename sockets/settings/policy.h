@@ -5,6 +5,7 @@
 //
 // The first line that fits the program and the connection counts. A line that fits all connections of the
 // program ends the list.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Decides from a program's file whether libexs_sockets.so can serve it. Code inside foreign programs uses
 // this, too: no allocation, no exceptions. The file's bytes may be anything.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 namespace exs::sockets {

@@ -1,5 +1,6 @@
 // The environment's settings of the sockets layer. Code inside foreign programs uses them: no allocation, no
 // exceptions.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

@@ -1,6 +1,7 @@
 // Why a connection takes shared memory in part or not at all: codes, sentences and cures. A program's last
 // line (EXS_EXPLAIN) and exs-explain use the same ones. Code inside foreign programs uses them, too: no
 // allocation.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 // asks the kernel (0.2 us); sockets of exs_socket need no such question. The library's own sockets, present
 // or past (OwnSockets), are never adopted: a connection during its set-up, a number that waiting events hold
 // after exs_close, and in a forked child the sockets of its parent.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/api/library.h"

@@ -1,4 +1,5 @@
 // The boundary between C and C++: every exported function goes through api_call().
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // Binds sockets. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
 // Brackets and slots as functions of the library, for languages that do not read exs.h. In C and C++ they are inline there, and
 // go by other names here, so that this file can have both. It is compiled by itself (cmake/library.cmake).
+// SPDX-License-Identifier: BSD-2-Clause
 #define exs_window_begin inline_window_begin
 #define exs_window_end inline_window_end
 #define exs_slots_bytes inline_slots_bytes

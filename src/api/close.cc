@@ -1,4 +1,5 @@
 // exs_close, exs_shutdown, and their asynchronous forms.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/close.h"
 
 #include <algorithm>

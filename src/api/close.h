@@ -1,4 +1,5 @@
 // Closing sockets, one or all.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 namespace exs {

@@ -1,4 +1,5 @@
 // The common parts of the control operations (connect, accept, poll, shutdown, close, cancel).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <functional>

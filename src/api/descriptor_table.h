@@ -1,6 +1,7 @@
 // Sockets by number. The number is that of a kernel descriptor which the socket holds, so it means nothing
 // else while the socket, or an event that names it, exists. Not so the number of an adopted socket, which is
 // the application's: src/api/adopt.h has the functions for both kinds.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

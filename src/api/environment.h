@@ -1,4 +1,5 @@
 // The environment variables that exs_init checks.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The text of the last call of a thread that failed: exs_errtext().
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/base/status.h"

@@ -1,4 +1,5 @@
 // What reads events as functions of the library, for languages that do not read exs.h; as in bracket_functions.cc.
+// SPDX-License-Identifier: BSD-2-Clause
 #define exs_event_bytes inline_event_bytes
 #define exs_event_buffer inline_event_buffer
 #define exs_event_region inline_event_region

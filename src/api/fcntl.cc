@@ -1,4 +1,5 @@
 // exs_fcntl: sets limits before the connection, and returns the agreed limits after it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdarg>
 
 #include "src/api/adopt.h"

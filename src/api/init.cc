@@ -1,4 +1,5 @@
 // exs_init, exs_fini.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/api_call.h"
 
 using namespace exs;

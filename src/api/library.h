@@ -1,4 +1,5 @@
 // The state behind the C functions: the tables, the shards, and whether the library is initialised.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // exs_getlimits.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/resource.h>
 
 #include <algorithm>

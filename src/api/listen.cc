@@ -1,5 +1,6 @@
 // exs_listen: the kernel's socket listens for peers of the network, and so does every provider with its own
 // listener.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/listen.h"
 
 #include <sys/socket.h>

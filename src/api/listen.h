@@ -1,4 +1,5 @@
 // Starts to listen. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/api/socket.h"

@@ -1,4 +1,5 @@
 // Registered and allocated memory.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // exs_sendmsg, exs_recvmsg.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/api_call.h"
 #include "src/api/vector_post.h"
 

@@ -1,4 +1,5 @@
 // exs_evtname, exs_version_string: need no library.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "exs/exs.h"
 
 const char* exs_evtname(int type) {

@@ -1,4 +1,5 @@
 // exs_setsockopt, exs_getsockopt: the options of level SOL_EXS; other levels are the kernel socket's.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/options.h"
 
 #include <algorithm>

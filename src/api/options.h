@@ -1,4 +1,5 @@
 // The common rules of exs_fcntl and the socket options: until when an option can be set.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/api/socket.h"

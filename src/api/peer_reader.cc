@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/peer_reader.h"
 
 #include "src/base/refusal.h"

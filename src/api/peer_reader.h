@@ -1,5 +1,6 @@
 // Reads of the peer's persistent send, one after the other, within the time limit of a call. Each is posted
 // when the one before is complete, so the order in which a provider serves reads does not matter.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

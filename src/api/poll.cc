@@ -1,4 +1,5 @@
 // exs_poll.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <climits>
 
 #include "src/api/adopt.h"

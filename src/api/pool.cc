@@ -1,4 +1,5 @@
 // exs_pool_create, exs_pool_delete, exs_pool_return, exs_recv_pooled.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/api_call.h"
 #include "src/api/refusals.h"
 #include "src/api/transfer.h"

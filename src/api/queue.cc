@@ -1,5 +1,6 @@
 // exs_qcreate, exs_qdelete, exs_qdequeue, exs_qwait, exs_qmodify, exs_qstatus, exs_qfd,
 // exs_qpost.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <csignal>
 #include <cstring>

@@ -1,4 +1,5 @@
 // EXS_SO_REASON: what a connection found out about its providers, as exs.h has it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/refusals.h"
 
 #include "event/queue/event_queue.h"

@@ -1,4 +1,5 @@
 // Refusals that several calls have, each with its sentence.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

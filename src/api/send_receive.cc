@@ -1,4 +1,5 @@
 // exs_send, exs_recv, exs_send_offset, exs_recv_offset, exs_flush.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/api_call.h"
 #include "src/api/transfer.h"
 #include "src/base/read_section.h"

@@ -1,4 +1,5 @@
 // exs_sendfile.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/stat.h>
 
 #include <limits>

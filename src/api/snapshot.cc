@@ -1,4 +1,5 @@
 // exs_recv_snapshot.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/api_call.h"
 #include "src/api/peer_reader.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/socket.h"
 
 #include "src/base/clock.h"

@@ -1,4 +1,5 @@
 // The object of an exs descriptor: options until it connects or listens, then a session or an acceptor.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

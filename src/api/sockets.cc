@@ -1,5 +1,6 @@
 // exs_socket, exs_bind, exs_connect, exs_accept and their synchronous forms, exs_getsockname,
 // exs_getpeername.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/socket.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // exs_getstats.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/stats.h"
 
 #include <algorithm>

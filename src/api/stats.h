@@ -1,4 +1,5 @@
 // The counters of exs_getstats.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "event/session/session.h"

@@ -1,4 +1,5 @@
 // exs_send_sync, exs_recv_sync.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/api_call.h"
 #include "src/api/waited_transfer.h"
 

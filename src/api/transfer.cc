@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/transfer.h"
 
 #include "event/queue/transfer_event.h"

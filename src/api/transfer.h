@@ -1,4 +1,5 @@
 // The common path of all transfers, from the arguments of a call to the shard. All checks precede any change.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "event/queue/attachment.h"

@@ -1,4 +1,5 @@
 // A post of several elements, one after the other: pieces of memory, ranges of files.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/waited_transfer.h"
 
 #include "event/queue/wait.h"

@@ -1,4 +1,5 @@
 // The transfers of a synchronous call, one after the other.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/api/control.h"

@@ -1,4 +1,5 @@
 // exs_window_map.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/control.h"

@@ -1,4 +1,5 @@
 // The meaning of accept4's errors for a listener.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cerrno>

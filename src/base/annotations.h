@@ -1,4 +1,5 @@
 // Names for clang's thread-safety analysis; nothing for other compilers.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #if defined(__clang__)

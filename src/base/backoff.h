@@ -1,5 +1,6 @@
 // Waits for another thread that is about to act and sends no signal. It spins first, then yields the
 // processor, then sleeps, because that thread may be preempted and have a lower priority.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sched.h>

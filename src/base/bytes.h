@@ -1,4 +1,5 @@
 // Big-endian (network order) loads and stores at any alignment.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <bit>

@@ -1,4 +1,5 @@
 // The clock of time limits, CLOCK_MONOTONIC, and times in nanoseconds.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <time.h>

@@ -1,4 +1,5 @@
 // Contains a lack of memory.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <new>

@@ -1,4 +1,5 @@
 // Destroys objects whose destruction may take long.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exception>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/base/drive_lock.h"
 
 #include "src/base/backoff.h"

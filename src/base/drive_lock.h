@@ -1,5 +1,6 @@
 // The locks of the library, for the thread-safety analysis too: that of a shard (design notes in
 // event/engine/shard.h), one for leaves, and a plain mutex.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // Environment variables. exs_init refuses a value without meaning (src/api/environment.h), so later readers
 // may take such a value for the default.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

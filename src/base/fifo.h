@@ -1,6 +1,7 @@
 // A first-in first-out queue in one growing ring: indexable from the head, and free of allocations once it
 // has reached its size. It starts small, because a connection has many queues and most of them hold one entry
 // at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/base/guarded_copy.h"
 
 #include <dlfcn.h>

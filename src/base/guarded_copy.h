@@ -2,6 +2,7 @@
 // fault in such a copy ends the copy, not the program. The handlers of SIGSEGV and SIGBUS recognise the fault
 // by the address of its instruction, which lies in the copy. So a successful copy costs nothing more, and
 // every other fault goes to the previous handler.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // Integer handles for objects that threads share. A handle is an index and a generation, so a stale handle
 // finds nothing instead of another object. Tables of different kinds give out different handles, so a handle of
 // one finds nothing in the other.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

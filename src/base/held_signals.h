@@ -1,4 +1,5 @@
 // Signals that are kept out of a thread for a while.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // Bytes as hexadecimal digits, two for each, and back.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <charconv>

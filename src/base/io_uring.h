@@ -1,4 +1,5 @@
 // The user's decision whether the library may use io_uring.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdlib>

@@ -4,6 +4,7 @@
 // One place, so that another kernel.cc can stand in its stead: one that fails each call in turn
 // (tests/faults), or one that goes past a program's own interposed calls. It is chosen when a program is
 // linked; a call costs no test.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <signal.h>

@@ -1,4 +1,5 @@
 // An object of the whole process that is made on first use and never destroyed: threads may still use it at exit.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

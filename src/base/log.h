@@ -2,6 +2,7 @@
 // EXS_LOG=off|error|warn|info|debug chooses the level (default warn). No line waits: bytes that standard
 // error does not take at once are lost, and counted. LogLimit lets only some warnings and errors with one
 // cause through; the cause is the format. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

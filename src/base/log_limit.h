@@ -1,5 +1,6 @@
 // Limits warnings to a few lines of each cause at a time, so that a peer cannot fill a disk by causing them
 // again and again. The others are counted.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Tests whether the program still has the memory that it gave to an operation.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
 // Threads that the library starts for itself.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <pthread.h>

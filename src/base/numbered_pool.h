@@ -1,4 +1,5 @@
 // Entries by number, and numbers that are used again.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

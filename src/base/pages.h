@@ -1,6 +1,7 @@
 // Memory mapped straight from the kernel: whole pages of zeros, resident only once touched, returned when the
 // object dies. Use it for blocks that are mostly never touched: the heap would hand a freed block to other
 // users, who touch it, and would build the next such block from pages that are resident already.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
 // An epoll set.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/epoll.h>

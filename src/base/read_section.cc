@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/base/read_section.h"
 
 #include <linux/membarrier.h>

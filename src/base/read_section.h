@@ -10,6 +10,7 @@
 //  2. A section is short: it makes no blocking system call and takes no lock that a remover may hold. A
 //     remover is in no section.
 //  3. A child after fork has one thread; the sections of its parent's other threads do not exist in it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // The reason why a call is refused, as a sentence. It is kept for the thread and becomes text only if
 // exs_errtext() asks. So a refusal costs a few stores, also in a program that posts until it gets EAGAIN.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,5 @@
 // Room for what must not need memory when it comes.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The names of exs's environment variables, to find what a user has misspelt. Knows nothing but text: tools have it, too.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

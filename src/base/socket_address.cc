@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/base/socket_address.h"
 
 #include <netdb.h>

@@ -1,4 +1,5 @@
 // The identity of a kernel socket.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

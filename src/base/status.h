@@ -1,5 +1,6 @@
 // Errors inside the library: an errno value in a class the compiler will not let a caller drop. A sentence about it may
 // be kept elsewhere: refuse() (refusal.h) keeps one about a call, fault() (log.h) one about a connection.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cerrno>

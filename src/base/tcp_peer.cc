@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/base/tcp_peer.h"
 
 #include <linux/inet_diag.h>

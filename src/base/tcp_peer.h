@@ -1,4 +1,5 @@
 // The kernel's knowledge of the other end of a TCP connection on this host. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

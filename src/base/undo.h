@@ -1,4 +1,5 @@
 // Takes back what was begun, unless all of it succeeded.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <utility>

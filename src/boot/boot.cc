@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/boot/boot.h"
 
 #include "src/boot/launcher_boot.h"

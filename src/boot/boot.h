@@ -2,6 +2,7 @@
 // what started the job: exs-run (launcher_boot.h), or a PMIx server, such as mpirun of Open MPI
 // (pmix_boot.h). Boot is their common interface. Without either, a list gives the addresses, and there is no
 // Boot (exm_config_t).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -16,6 +16,7 @@
 //
 // The closing of the socket means nothing: a process is dead when it has ended, and exs-run knows how.
 // A process that cannot become its program sends `unexecuted ERRNO`, a line between exs-run and itself.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

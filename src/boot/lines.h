@@ -1,4 +1,5 @@
 // Lines of text over a stream socket, which this class owns.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

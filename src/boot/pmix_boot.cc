@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/boot/pmix_boot.h"
 
 #ifdef EXS_WITHOUT_PMIX

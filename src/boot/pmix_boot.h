@@ -1,5 +1,6 @@
 // The boot of a process that was started by what speaks PMIx: mpirun of Open MPI, srun --mpi=pmix of Slurm. Its client library,
 // libpmix.so.2, is opened at run time; where it was not here at build time there is no such boot.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // The deaths that PMIx reports, by a thread of its own, until the boot asks for them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <pmix.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_WITHOUT_PMIX
 #include "src/boot/pmix_library.h"
 

@@ -1,4 +1,5 @@
 // The functions of libpmix.so.2 that a boot needs, opened at run time. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <pmix.h>

@@ -1,5 +1,6 @@
 // The classes of posted receives, by any-source and by ignored bits. Within one class a look-up uses a key,
 // so it takes the same time for any number of entries.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

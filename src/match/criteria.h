@@ -1,4 +1,5 @@
 // The properties of a message, and the messages that a receive takes.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

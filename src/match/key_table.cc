@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/match/key_table.h"
 
 #include <algorithm>

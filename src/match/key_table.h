@@ -1,5 +1,6 @@
 // The entries of one class by what they have in common: source and bits without those that the class ignores. Those of one key are in the
 // order in which they came, so the first is the oldest.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Lists of numbered entries. The links of all entries for one kind of list lie in one vector, so an entry may be in a list of each kind.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

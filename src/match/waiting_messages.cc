@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/match/waiting_messages.h"
 
 namespace exs::match {

@@ -1,4 +1,5 @@
 // Messages that no receive was there for. A receive gets the oldest one that fits it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

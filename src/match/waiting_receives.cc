@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/match/waiting_receives.h"
 
 namespace exs::match {

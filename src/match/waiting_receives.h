@@ -1,4 +1,5 @@
 // Receives that no message has come for. A message gets the oldest one that it fits.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

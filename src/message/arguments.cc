@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/message/arguments.h"
 
 #include "src/api/refusals.h"

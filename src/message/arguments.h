@@ -1,4 +1,5 @@
 // Checks and translations for the calls of exs/msg.h. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/message/card.h"
 
 #include <arpa/inet.h>

@@ -3,6 +3,7 @@
 //
 // A card has words: HOST PORT ADDRESS... HOST identifies the host and network namespace. Up to four ADDRESSes
 // are IPv4 addresses of network interfaces, RDMA devices first. In a job of one host there are none.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

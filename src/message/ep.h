@@ -1,4 +1,5 @@
 // The object behind an exm_ep_t.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

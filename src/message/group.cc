@@ -1,4 +1,5 @@
 // exm_group_create and exm_group_barrier: the ranks of a group as a tree, along which a word goes up to the first one and back.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <array>
 #include <vector>

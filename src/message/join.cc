@@ -1,4 +1,5 @@
 // exm_init, exm_finalize and the queries about the job.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <netinet/in.h>
 #include <unistd.h>
 

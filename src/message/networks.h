@@ -1,4 +1,5 @@
 // The networks that this host is in, for processes of other hosts to reach it by. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <netinet/in.h>

@@ -1,4 +1,5 @@
 // exm_open, and the names by which its processes know each other.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <netinet/in.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // exm_iprobe, exm_probe, exm_improbe, exm_mprobe.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/message/arguments.h"
 #include "src/message/ep.h"
 

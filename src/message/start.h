@@ -1,4 +1,5 @@
 // How a process begins to listen for the others, and what it then knows of them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Messages matched by 64 bits, with completions by exm_tpoll.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <span>
 
 #include "src/message/arguments.h"

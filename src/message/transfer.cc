@@ -1,4 +1,5 @@
 // exm_send, exm_isend, exm_recv, exm_irecv and those of several pieces.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/message/arguments.h"
 #include "src/message/ep.h"
 

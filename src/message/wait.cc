@@ -1,4 +1,5 @@
 // exm_wait, exm_test and those of several requests; exm_peek, exm_cancel, exm_free.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <utility>
 #include <vector>

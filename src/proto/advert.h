@@ -1,6 +1,7 @@
 // The sender's half of a normal send: opens a window on the memory, or one on each piece of it, advertises
 // them, and closes them when the peer has acknowledged. An advert that the peer has not begun to read can be
 // recalled: it leaves the order of those that wait for an ACK.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

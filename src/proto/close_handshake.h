@@ -8,6 +8,7 @@
 //  2. CLOSE_ACK says: none of my adverts waits for an ACK, no RECALL for its answer, and I send nothing more. So when it arrives
 //     nothing is pending in either direction, and the link can be closed without losing a byte.
 //  3. A side that has received a CLOSE does not send one, it only answers. If two CLOSEs cross, both are answered.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

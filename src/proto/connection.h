@@ -14,6 +14,7 @@
 //     advance() does everything that has become possible, in a fixed order. So no mechanism calls another one.
 //  2. After a step nothing more is possible. Little can follow the frequent steps of small messages. So these
 //     do that little alone and skip advance().
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

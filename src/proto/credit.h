@@ -14,6 +14,7 @@
 //     has all of them, which proves that its earlier messages have been put where they belong.
 //  4. No other message spends a credit: if an ACK or a CREDIT had to wait for one, two full sides would wait
 //     for each other. Their slots are reserved beside those of data messages (slots.h).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

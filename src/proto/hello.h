@@ -1,5 +1,6 @@
 // The hello: the wishes of both ends, exchanged as private data of the connection set-up, and the agreement
 // that both compute from them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

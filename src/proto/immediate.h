@@ -1,5 +1,6 @@
 // Immediate sends: the payload follows the header. The link gathers it from the sender's memory, and it is
 // copied once, out of the slot it arrived in. What lies in several slices is copied into one first.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

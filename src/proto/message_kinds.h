@@ -1,4 +1,5 @@
 // The messages that may come on each kind of connection.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/proto/hello.h"

@@ -1,4 +1,5 @@
 // The input and output of the protocol engine: one Operation in, one Outcome out, to an OutcomeSink.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

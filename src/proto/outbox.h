@@ -1,4 +1,5 @@
 // The only way out for messages: puts owed credits on each one and counts what has not left yet.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Signs of life: PROBE asks for one, PROBE_ACK answers at once. Each side has at most one PROBE under way. A
 // side that has sent CLOSE or CLOSE_ACK neither asks nor answers any more.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/proto/outbox.h"

@@ -1,5 +1,6 @@
 // RDMA READs or WRITEs of a connection: each transfer is cut into chunks, of which at most `depth` are on the
 // link, in order, across transfers.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

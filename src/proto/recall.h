@@ -1,5 +1,6 @@
 // Takes back adverts that the peer has not begun to read. RECALL asks; RECALL_ACK says whether the advert
 // came back. Each end has at most one pending RECALL, so that two slots suffice for any number of cancels.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // The receiving half of a connection. Messages and streams differ: MessageReceives
 // (message/message_receive.h), StreamReceives (stream/stream_receive.h).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

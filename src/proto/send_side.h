@@ -1,5 +1,6 @@
 // The sending half of a connection. Messages and streams differ: MessageSends (message/message_send.h),
 // StreamSends (stream/stream_send.h).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

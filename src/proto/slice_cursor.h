@@ -1,4 +1,5 @@
 // A walk through the memory of an operation, whether it is one slice or several.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

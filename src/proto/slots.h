@@ -18,6 +18,7 @@
 //     only, except for as many as have held a message at the same time. Most connections have one such slot, so the
 //     slot posted last is a piece of the heap and takes no page. Long slots all lie in pages. Around a piece that
 //     long, malloc would write into a page which nothing else uses, and messages with tags leave slots alone.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

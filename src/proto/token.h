@@ -1,4 +1,5 @@
 // What the token of a post on the link says: which mechanism posted it and which of its objects it is for.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

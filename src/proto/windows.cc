@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/proto/windows.h"
 
 #include "src/proto/slice_cursor.h"

@@ -1,4 +1,5 @@
 // Windows on the memory of a send, for its peer to read: one on each piece.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The providers that one end allows for a connection, and the one it prefers.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

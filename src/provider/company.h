@@ -1,4 +1,5 @@
 // A port's requests to its driver about messages without a waiter.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 namespace exs {

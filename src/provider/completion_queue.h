@@ -1,5 +1,6 @@
 // Completions on their way to Port::poll. Those of a destroyed link or listener are not delivered. There is always room for
 // the last one of each source, so a source can end for want of memory.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

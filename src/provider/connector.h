@@ -1,4 +1,5 @@
 // The role of a provider that sets up connections by itself: connecting, listening, accepting.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

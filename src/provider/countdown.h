@@ -1,5 +1,6 @@
 // A time after which something is due. It begins at the first look, so that its starter need not know the
 // time: only progress() passes the time to a port.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

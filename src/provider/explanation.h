@@ -1,4 +1,5 @@
 // A connection's findings on each provider: whether it carries the connection, what limits it, and why.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

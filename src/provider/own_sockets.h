@@ -1,6 +1,7 @@
 // The kernel sockets that the library has opened. They must not be mistaken for sockets of the application:
 // during a set-up, when the application does not know the number; after exs_close, while an event holds the
 // number; and in a forked child.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cerrno>

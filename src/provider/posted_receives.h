@@ -4,6 +4,7 @@
 //
 // A connection posts equal pieces of one range of memory, with tokens at equal distances. Neighbours are kept
 // as one run, so some 70 receives of an idle connection cost as much as one.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

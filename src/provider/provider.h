@@ -13,6 +13,7 @@
 //     complete in the order of the messages.
 //  4. The link is reliable and ordered: a message posted after a write arrives after its bytes.
 //  5. Bytes from a peer can only end a link (kDisconnected), never the process.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
 // The providers that serve one process together, the roles they play in it, and the memory that all of them
 // know by one key.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

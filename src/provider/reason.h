@@ -1,4 +1,5 @@
 // Why a provider carries a connection or not, in the form for users: a stable code and the finding.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The providers of this build, by name. The only place that knows them all.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

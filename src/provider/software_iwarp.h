@@ -1,6 +1,7 @@
 // The prefix of the private data in the iwarp provider's MPA frames, by which its instances recognise each
 // other. An exs peer on an iWARP device that gets such a request through rdma_cm skips the prefix. Its answer
 // has none, because a device answers. No hello begins with this prefix.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/tag_source.h"
 
 #include <sys/random.h>

@@ -1,4 +1,5 @@
 // The source of a link's steering tags: numbers that cannot be predicted without the link's key.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // How a connection that one provider sets up is carried by another that has no set-up of its own. The
 // initiator sends an invitation along with its connect, the responder follows it before it accepts, and the
 // link that was set up, or is asked for, gives way.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

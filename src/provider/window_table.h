@@ -1,4 +1,5 @@
 // The windows one link has opened on our memory, found by the STag a peer must name.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

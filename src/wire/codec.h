@@ -1,5 +1,6 @@
 // Bytes to messages and back. Layout only: whether a message is allowed at this point is for src/proto to
 // say. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // The control messages between two exs ends, as plain structs, and the place of each field on the wire.
 // FORMAT.md has the same layout in tables; tests/wire/format_test.cc compares the two.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // What two ends exchange about providers during the set-up, behind the hello, if the private data has room
 // for it. FORMAT.md has the layout. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

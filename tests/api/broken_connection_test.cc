@@ -1,4 +1,5 @@
 // A broken connection is reported as ECONNRESET, also when the kernel reports another errno.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/socket.h>

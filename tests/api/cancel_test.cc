@@ -1,4 +1,5 @@
 // exs_cancel: what matches, what it returns, and that each operation still ends in its one event.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // EXS_SO_PROVIDER at both ends: a connection uses a provider that both allow; among several the initiator's
 // preference decides, then the responder's, then the default order. If there is none, no byte moves and both
 // ends report the reason. No RDMA device has a loopback address, so verbs is tested in device_test.cc.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 

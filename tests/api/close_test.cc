@@ -1,4 +1,5 @@
 // exs_close: what it waits for, what it cancels, and what is true when it returns.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // exs_connect: what is refused at once, and every way an attempt can end.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <array>

@@ -1,4 +1,5 @@
 // exs_shutdown_async, exs_close_async, exs_connect_sync, exs_accept_sync, exs_qpost, exs_getlimits.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // exs_qdequeue and exs_qwait: counts, time limits, errors.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

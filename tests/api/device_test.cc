@@ -1,5 +1,6 @@
 // Connections through an RDMA device: which of the device and the network a connect tries first, what happens
 // when the device fails, and which listeners peers reach. The device is a fake.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 

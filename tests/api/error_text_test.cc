@@ -1,4 +1,5 @@
 // EXS_SO_ERROR_TEXT: each way in which a connection, or its set-up, can fail reads differently.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cstring>

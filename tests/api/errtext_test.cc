@@ -1,4 +1,5 @@
 // exs_errtext: the sentence of the last call of a thread that failed.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/resource.h>

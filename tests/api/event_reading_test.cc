@@ -1,4 +1,5 @@
 // exs/event.h: what an event carries is read from events of every type, and what it does not carry is 0, NULL or -1.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>

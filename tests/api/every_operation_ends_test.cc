@@ -2,6 +2,7 @@
 // are stopped, killed and restarted, their connections reset, their operations cancelled, their sockets
 // closed, with time limits on. For longer runs:
 //   tests-api --run_test=every_operation_ends_test -- --seconds 600 --seed 1
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/wait.h>

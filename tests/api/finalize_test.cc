@@ -1,4 +1,5 @@
 // What an endpoint tells when it leaves: an error when something that it was given to send has not arrived, and none when all has.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

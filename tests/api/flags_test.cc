@@ -1,4 +1,5 @@
 // The flags of transfers, except for EXS_PERSISTENT: which are refused at once, and what each does.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

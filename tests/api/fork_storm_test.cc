@@ -1,5 +1,6 @@
 // A process forks while its other threads are inside the library: every child can use it anew, and ends.
 //   tests-api --run_test=fork_storm_test -- --forks 5000
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <signal.h>

@@ -1,4 +1,5 @@
 // Children after fork, and processes that end without cleaning up.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/wait.h>

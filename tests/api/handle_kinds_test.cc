@@ -1,4 +1,5 @@
 // exs/handles.h: in C++ the compiler tells a queue from a region from a pool, and none of them from a number by accident.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Peers that flood a server with frames that cost them nothing, and peers that guess the keys of windows: others are
 // served on, and no memory is touched.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

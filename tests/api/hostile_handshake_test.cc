@@ -1,4 +1,5 @@
 // Peers whose handshake is invalid: the server logs one line, keeps no descriptor, and serves other clients.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 // Peers that violate the protocol after the handshake: every operation of the connection ends with EPROTO,
 // the server logs one line, keeps no descriptor, and serves other clients.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

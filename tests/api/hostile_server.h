@@ -1,4 +1,5 @@
 // A server for hostile peers: checks that a peer leaves its state unchanged, and counts the log lines.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // The C++ layer: accepts that stay, and messages in buffers of a pool, that coroutines await one after the other.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <memory>
 #include <string>

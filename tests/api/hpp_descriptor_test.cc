@@ -1,4 +1,5 @@
 // The loop of the C++ layer waits for descriptors of others: alone, beside its queue, with a limit, inside another loop.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>

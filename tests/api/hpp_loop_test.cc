@@ -1,4 +1,5 @@
 // The loop of the C++ layer: events that no coroutine awaits, times, functions of other threads, and other loops.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 
 #include <array>

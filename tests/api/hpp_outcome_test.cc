@@ -1,4 +1,5 @@
 // The C++ layer: whatever is awaited or called gives an Outcome, or what derives from it, and is asked with the same words.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <chrono>

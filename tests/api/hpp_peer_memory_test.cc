@@ -1,5 +1,6 @@
 // The C++ layer: snapshots of the peer's memory that do not block the loop, and memory whose use by the peer coroutines
 // await. One loop has both ends, so a snapshot that blocked it would never end.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <chrono>

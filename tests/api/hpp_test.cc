@@ -1,4 +1,5 @@
 // The C++ layer: objects, spans, and operations that coroutines await.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,4 +1,5 @@
 // The C++ layer: vectors, files and polls that coroutines await.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <stdlib.h>
 #include <unistd.h>
 

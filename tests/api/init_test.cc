@@ -1,4 +1,5 @@
 // exs_init and exs_fini, and what works without them.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

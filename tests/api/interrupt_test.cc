@@ -1,4 +1,5 @@
 // Signals caught while a thread waits: EINTR in every wait mode, and no event lost.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/epoll.h>

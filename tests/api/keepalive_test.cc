@@ -1,4 +1,5 @@
 // EXS_SO_KEEPALIVE_MS: the connection to a peer that no longer answers ends; one that is idle stays.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // Kernel stream sockets as an application opens them, and the blocking calls of a peer that does not use exs.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // Peers that are killed in the middle of transfers: every operation ends, and no descriptor stays open.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>

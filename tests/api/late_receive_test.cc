@@ -1,4 +1,5 @@
 // Messages of a peer that sends and closes at once can be received after its end.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // A program locks all its memory (mlockall), and may lock no more.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

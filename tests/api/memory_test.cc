@@ -1,4 +1,5 @@
 // exs_mregister, exs_mderegister, exs_alloc, exs_free.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
 // exs_sendmsg and exs_recvmsg: pieces registered or not, as one message.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

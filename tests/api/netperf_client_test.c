@@ -1,6 +1,7 @@
 /* The one public client of the Extended Sockets API, netperf's EXS_TCP_STREAM, by its calls: five functions,
  * on a socket that plain calls make and end, from a ring narrower than what is under way, until a timer's
  * signal says stop. The reader knows nothing of exs and checks every byte. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // exs_fcntl and the socket options: limits, defaults, inheritance, and what two ends agree on.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // Persistent sends and receives from end to end: the peer reads, or writes, memory that stays posted.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // Kernel stream sockets: receives into a pool, and accepts that stay.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cstring>

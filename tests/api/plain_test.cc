@@ -1,5 +1,6 @@
 // Kernel stream sockets in exs calls: plain bytes, the same events and queues; the descriptor stays the
 // caller's.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 
 #include <algorithm>

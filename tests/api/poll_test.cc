@@ -1,4 +1,5 @@
 // exs_poll: each entry gives one event, when its socket is ready.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <array>

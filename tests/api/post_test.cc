@@ -1,4 +1,5 @@
 // exs_send and exs_recv: what is refused at once, order, credits, and the data in every event.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // exs_qfd: a queue in an epoll loop.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // exs_qcreate, exs_qdelete, exs_qmodify, exs_qstatus, and slots.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/resource.h>

@@ -1,4 +1,5 @@
 // exs_sendfile: ranges of files and memory, mixed.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>

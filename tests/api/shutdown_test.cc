@@ -1,4 +1,5 @@
 // exs_shutdown in each direction, and what the peer sees.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

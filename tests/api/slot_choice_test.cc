@@ -1,4 +1,5 @@
 // The choice of a slot, against slots that an owner really writes.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "exs/cpp/slot_choice.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,7 @@
 // exs_recv_snapshot: snapshots of slots whose owner never pauses. To take more than a run of the whole test
 // program does:
 //   tests-api --run_test=snapshot_test -- --snapshots 100000
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,5 @@
 // exs_socket, exs_bind, exs_listen, exs_accept, exs_getsockname, exs_getpeername.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>

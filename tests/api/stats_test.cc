@@ -1,4 +1,5 @@
 // exs_getstats: of one socket, and of the process.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // SOCK_STREAM through the C API: bytes in order, whatever the sizes of sends and receives.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>

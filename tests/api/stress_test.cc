@@ -1,5 +1,6 @@
 // Exactly one event for each accepted operation, none for a refused one, while threads post, close and break
 // off connections at random. Prints its seed; EXS_TEST_SEED repeats a run.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <array>

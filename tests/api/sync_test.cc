@@ -1,4 +1,5 @@
 // exs_send_sync, exs_recv_sync: results, refusals, signals.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

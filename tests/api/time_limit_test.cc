@@ -1,4 +1,5 @@
 // SO_ASYNC_SEND_TIMEOUT, SO_ASYNC_RECV_TIMEOUT: notices of late operations, and what EXS_TIMEOUT_CANCEL does.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

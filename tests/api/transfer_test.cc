@@ -1,4 +1,5 @@
 // exs_send and exs_recv between two sockets of one process.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

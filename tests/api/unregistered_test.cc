@@ -1,4 +1,5 @@
 // EXS_MHANDLE_UNREGISTERED: ordinary memory, copied when small, else registered for as long as the operation.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
 // Threads that wait: several on one queue, on several queues of one shard, and woken across shards.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/resource.h>

@@ -1,4 +1,5 @@
 // Peers that connect, and go before the application has accepted them.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <netinet/in.h>
 #include <sys/socket.h>
 

@@ -1,6 +1,7 @@
 // exs_recv_window: consistent snapshots of memory that is written all the time. To take more snapshots than a
 // run of the whole test program does:
 //   tests-api --run_test=window_test -- --snapshots 500000
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <array>

@@ -1,4 +1,5 @@
 // Copies that end when memory is not there, and whose the signals are besides.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/base/guarded_copy.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // The level is read once per process, so each case speaks in a child and the parent reads what it said.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/base/log.h"
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // Names of settings that nobody reads are found, and what was meant is named.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/base/setting_names.h"
 
 #include <boost/test/unit_test.hpp>

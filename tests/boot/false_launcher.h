@@ -1,4 +1,5 @@
 // The other end of a LauncherBoot, in the test's hands, and an environment as exs-run sets it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

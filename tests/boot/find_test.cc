@@ -1,4 +1,5 @@
 // How a process finds what started it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // What a process says to exs-run, and what it makes of the answers.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 
 #include <string>

@@ -1,4 +1,5 @@
 // Messages that are posted in a row may leave together, and leave whatever their poster does then.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cstring>

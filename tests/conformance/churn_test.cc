@@ -1,6 +1,7 @@
 // Connections that come and go, some of them half open, some with operations under way: what they took is given back.
 // Heap, mappings and descriptors after so many are those after half as many.
 //   tests-conformance --run_test=churn_test -- --rounds 5000
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <malloc.h>

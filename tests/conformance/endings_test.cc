@@ -1,5 +1,6 @@
 // Every operation ends in exactly one event with the right errno: each way to post is combined with each
 // ending.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,6 @@
 // Every way to send with every way to receive, from and into every kind of memory, in sizes on both sides of
 // each threshold, with messages and streams: the bytes arrive unchanged, and the events are right.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

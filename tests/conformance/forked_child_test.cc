@@ -1,4 +1,5 @@
 // Processes that fork: nothing that a child writes, whatever rights it has by then, reaches its parent or a peer.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

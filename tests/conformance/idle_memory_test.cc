@@ -1,5 +1,6 @@
 // What an idle connection holds: bytes of the heap, as malloc counts them, and pages of its own. Both ends are in this
 // process, so a connection here is half of a pair.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <malloc.h>

@@ -1,4 +1,5 @@
 // Every call that waits ends with EINTR when a signal is caught, and loses nothing by it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,5 @@
 // Accepts that stay posted: one call, an event for each connection.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <memory>

@@ -1,4 +1,5 @@
 // Persistent operations: what the peer may do with them, which events both ends get, and how they end.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,5 @@
 // Receives into a pool of buffers that many sockets share.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

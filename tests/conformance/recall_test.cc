@@ -1,5 +1,6 @@
 // A send that no receive of the peer has met is taken back: by exs_cancel, by a time limit, and by the end of
 // a wait.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

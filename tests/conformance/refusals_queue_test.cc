@@ -1,4 +1,5 @@
 // Queues and memory: every error that a manual page names, in a situation that must cause it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 

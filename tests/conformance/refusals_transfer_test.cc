@@ -1,4 +1,5 @@
 // Transfers: every way to post one refuses invalid arguments, and changes nothing.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,7 @@
 // A timer signals the process at a high rate, from the first call to the last: calls that wait say EINTR, others never do,
 // and nothing is lost.
 //   tests-conformance --run_test=signal_storm_test -- --cycles 5000
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/time.h>

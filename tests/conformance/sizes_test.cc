@@ -1,4 +1,5 @@
 // What is told of lengths: of the next message before it is received, and of a message that did not fit.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,5 @@
 // Snapshots of memory that its owner updates: what they tell when there is none.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

@@ -1,5 +1,6 @@
 // A program that ends an exs socket by close(2), as it would end one of its own: exs_close tells it, and what the
 // number means by then stays open.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>

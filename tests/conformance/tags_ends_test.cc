@@ -1,4 +1,5 @@
 // Messages with tags when a rank dies or stops: what the others hear of it. Holds for every provider.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/msg.h>
 
 #include <array>

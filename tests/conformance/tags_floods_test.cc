@@ -1,5 +1,6 @@
 // Messages with tags that come faster than they are received: what a process keeps of them has a bound, and yet each receive and each probe
 // finds its message, however many lie before it. Holds for every provider.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/msg.h>
 
 #include <array>

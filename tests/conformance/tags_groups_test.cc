@@ -1,4 +1,5 @@
 // Groups of ranks: a context of their own, and barriers. Holds for every provider.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/msg.h>
 
 #include <array>

@@ -1,5 +1,6 @@
 // Messages with tags of memory that is not there: that operation ends with EFAULT, and the ranks go on. By shm, where the library
 // itself copies it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/msg.h>
 #include <sys/mman.h>
 

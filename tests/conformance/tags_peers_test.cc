@@ -1,4 +1,5 @@
 // Messages by 64 match bits between endpoints that know each other by name: exm_open and the calls exm_t*. Holds for every provider.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/msg.h>
 #include <poll.h>
 

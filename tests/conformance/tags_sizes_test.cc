@@ -1,4 +1,5 @@
 // Processes that count their job differently: each is told so, with both numbers, in place of a connection. Holds for every provider.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/msg.h>
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,5 @@
 // Messages with tags: which receive gets which message, and what becomes of both. Holds for every provider.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/msg.h>
 
 #include <array>

@@ -1,4 +1,5 @@
 // Messages with tags: calls that wait, and what ends them besides messages. Holds for every provider.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <arpa/inet.h>
 #include <exs/msg.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/conformance/test_bed.h"
 
 #include <unistd.h>

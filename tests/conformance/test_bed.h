@@ -1,5 +1,6 @@
 // The objects that refused calls are tried on. Each is created when it is first used. A check shows that the
 // call has changed nothing.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

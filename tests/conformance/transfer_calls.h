@@ -1,4 +1,5 @@
 // Every way to post a transfer, behind one signature, so that common rules are tested for all of them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <fcntl.h>

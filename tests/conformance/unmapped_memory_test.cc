@@ -1,5 +1,6 @@
 // Memory that the program unmaps while an operation has it: every operation of the connection has its event,
 // and the library does not touch what is not there.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <boost/test/data/monomorphic.hpp>

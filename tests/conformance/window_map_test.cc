@@ -1,5 +1,6 @@
 // A persistent receive that the peer maps: both ends share its bytes where the provider can, and know it where it
 // cannot.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>

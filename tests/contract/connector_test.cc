@@ -1,5 +1,6 @@
 // What every Connector promises (src/provider/connector.h), and what its listeners and requests do, whoever provides
 // them. A port without that role has nothing to keep: port_test says which it is.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>

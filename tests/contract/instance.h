@@ -1,5 +1,6 @@
 // What the tests of this folder are run on. EXS_PROVIDER names the provider: "iwarp", "shm", "verbs", or "fake", the
 // links in memory that the protocol is tested on.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/contract/link_pair.h"
 
 #include <algorithm>

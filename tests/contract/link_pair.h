@@ -1,4 +1,5 @@
 // Two links of the provider under test, joined, and the memory that they may use.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // What every Link promises (src/provider/provider.h), whoever provides it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/contract/port_bed.h"
 
 #include "src/base/clock.h"

@@ -1,4 +1,5 @@
 // Two ports of the provider under test, near and far, for what is promised of ports.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <poll.h>

@@ -1,5 +1,6 @@
 // What every Port promises (src/provider/provider.h), whoever provides it. What its roles promise is in
 // connector_test.cc and upgrade_test.cc.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // What every ConnectionUpgrade promises (src/provider/upgrade.h), and every link and request that can give way to one.
 // Which provider has which role is in port_test.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>

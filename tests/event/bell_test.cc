@@ -1,4 +1,5 @@
 // Bell: the descriptor of a program that sleeps by itself, on a shard without an engine, so nobody else wakes it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // Bursts: who hears of the end of a burst, and when the engine must end one.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <functional>

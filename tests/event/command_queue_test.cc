@@ -1,4 +1,5 @@
 // CommandQueue: what is pushed is taken once, in order, also from many threads.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <thread>

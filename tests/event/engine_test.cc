@@ -1,4 +1,5 @@
 // The engine thread: progress when nobody drives, stepping back when somebody does, start and end.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>

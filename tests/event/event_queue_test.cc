@@ -1,4 +1,5 @@
 // EventQueue: slots, events, sleepers.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // A provider whose one port does nothing but count: what shards, queues and engines are tested on.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/eventfd.h>

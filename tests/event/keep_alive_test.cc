@@ -1,4 +1,5 @@
 // KeepAlive in virtual time: what silence proves to one that looks in time, late, and late again and again.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <memory>

@@ -1,4 +1,5 @@
 // Notice: one slot, however often something happens; the event is made when it is taken.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // Accepting on sockets whose blocking mode is the application's: never waits, with and without a ring.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 
 #include <atomic>

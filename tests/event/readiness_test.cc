@@ -1,5 +1,6 @@
 // Readiness of sockets that belong to no link: told once for each watch(), with a token, and harmless when
 // the socket is gone.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <sys/epoll.h>
 

@@ -1,4 +1,5 @@
 // Region: bounds, uses, and the end of a region.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // Shard: posting and combining, clients, timers, leaders and followers.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // SpinChoice: which waits poll before they sleep.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <functional>

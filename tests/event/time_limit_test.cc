@@ -1,4 +1,5 @@
 // LateWatch and PostTimes: which operations are late, and when that is told.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

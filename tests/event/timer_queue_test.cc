@@ -1,4 +1,5 @@
 // TimerQueue: deadlines, soonest first.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <functional>

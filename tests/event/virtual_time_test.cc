@@ -1,4 +1,5 @@
 // A shard without a port, in virtual time: timers, commands, waits, and who watches when. Days pass in no time.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <memory>

@@ -1,4 +1,5 @@
 // The limit of a wait: a moment, or a while that sleeping uses up.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include "event/engine/wait_limit.h"

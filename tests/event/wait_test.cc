@@ -1,4 +1,5 @@
 // wait_for_events: who sleeps where, who wakes whom, across queues and shards.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>

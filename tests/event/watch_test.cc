@@ -1,4 +1,5 @@
 // Watch: what threads share about who sleeps.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // What either end wishes, and what becomes of it: by socket option, by environment, and where wishes clash.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

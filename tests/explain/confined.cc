@@ -3,6 +3,7 @@
 //   limit memlock|nofile NUMBER      user ID      pidns      netns
 //   rdma_port STATE MODE   /sys shows one RDMA device, its port in this state; MODE: of its files in /dev
 // Exit 77 when a restriction cannot be had here.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>

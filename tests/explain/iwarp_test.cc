@@ -1,4 +1,5 @@
 // What limits a connection over the network: io_uring is refused, or not wanted.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

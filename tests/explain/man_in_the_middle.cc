@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/explain/man_in_the_middle.h"
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // Who stands between client and server and changes what the client asks for: an old version, a proxy, a liar.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

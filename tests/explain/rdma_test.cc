@@ -1,5 +1,6 @@
 // Why an RDMA device carries a connection or not. Without EXS_TEST_ADDRESS, the address of a device of a
 // guest that may be changed (tests/rig/run), only that there is none.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
 // Why shared memory is refused or limited: each cause is brought about for real, and both ends tell it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/mount.h>

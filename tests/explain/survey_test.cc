@@ -1,4 +1,5 @@
 // What is made of a machine's RDMA devices as /sys shows them, in folders that look like it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/exs.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // One connection between two processes, each confined in its own way, and what each end says of it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/exs.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """MPI's point-to-point calls and collectives, each checked, by mpi4py: blocking, immediate, synchronous, ready, buffered, persistent,
 probes and matched probes, wildcards, cancel, orders, derived types, one-sided windows, all collectives of numpy arrays."""
 import numpy

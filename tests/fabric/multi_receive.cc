@@ -1,4 +1,5 @@
 // Buffers that take message after message (FI_MULTI_RECV), as MPICH posts them.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 
 #include "tests/fabric/world.h"

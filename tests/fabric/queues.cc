@@ -1,4 +1,5 @@
 // How an application hears of what has ended: queues, counters, descriptors.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 
 #include <atomic>

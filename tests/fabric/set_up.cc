@@ -1,4 +1,5 @@
 // What the provider offers, and how its objects are put together.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <netinet/in.h>
 
 #include <cstdlib>

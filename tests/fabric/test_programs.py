@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs of others over the provider: libfabric's own, and Open MPI's with NetPIPE and mpi4py. None knows of exs.
 
 EXS_FABRIC is the folder of libexs-fi.so."""

@@ -1,4 +1,5 @@
 // Messages with tags and without, as an application of libfabric sends and receives them.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/fabric/world.h"
 
 namespace exs::test {

@@ -1,4 +1,5 @@
 // A program that waits is woken by what arrives itself: here no alarm of the library goes off, so nothing that waits for one ends.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>

@@ -1,5 +1,6 @@
 // Two endpoints of the provider in one process, each with a fabric, domain, address vector, queue and counter of its own, as libfabric
 // gives them to an application.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

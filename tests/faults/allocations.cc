@@ -2,6 +2,7 @@
 // operation ends in one event; closing returns; nothing stays in use; and the next connection works. Each round is a
 // process. Of shortages by chance there are more with
 //   test-allocations --run_test=any_may_fail -- --seconds 600 --seed 1
+// SPDX-License-Identifier: BSD-2-Clause
 #define BOOST_TEST_MODULE allocations
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -2,6 +2,7 @@
 // transfers of every kind under way; then the peer is killed or stopped, the interface of the device is set
 // down, its address is deleted, or the device is removed. All but the first two cases need EXS_TEST_ADDRESS,
 // the address of an RDMA device of a guest (tests/rig/run).
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>

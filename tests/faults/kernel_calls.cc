@@ -1,6 +1,7 @@
 // The n-th kernel call of a connect, an accept or a transfer fails, for every n: each operation still ends in
 // one event, or is refused; no descriptor stays open; and the next connection works. Each round has two
 // processes, and a call of one of them fails.
+// SPDX-License-Identifier: BSD-2-Clause
 #define BOOST_TEST_MODULE kernel_calls
 #include <boost/test/unit_test.hpp>
 

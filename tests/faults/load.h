@@ -1,5 +1,6 @@
 // One end of a few connections. Every kind of transfer is under way on them all the time, in both directions,
 // until they break. A table checks that every operation ends.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

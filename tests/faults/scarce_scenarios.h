@@ -1,4 +1,5 @@
 // What is done while allocations fail.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <span>

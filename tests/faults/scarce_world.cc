@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/faults/scarce_world.h"
 
 #include <algorithm>

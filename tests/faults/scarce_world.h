@@ -1,5 +1,6 @@
 // What a round of failing allocations works with: two ends in one process, and the operations that are open. Whatever goes
 // wrong is told to violation().
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // No message of the steady state makes an allocation, on whichever thread.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,6 @@
 // The system calls of a message of the steady state, both ends on one thread, so that what a message costs does not depend on who
 // waits for whom. perf/README has the same figures.
+// SPDX-License-Identifier: BSD-2-Clause
 #define BOOST_TEST_MODULE system_calls
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

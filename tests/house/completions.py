@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Each installed program has completions for bash and zsh that are valid there. Those of bash offer the options that --help names, and
 nothing else. Those of zsh show the texts of --help up to the end of a clause.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """What debian/ says of the tree: each installed file is in exactly one package, and packages name nothing else. The symbols of a library
 are those of its map, versions agree, and packages are built with what scripts/setup names.
 

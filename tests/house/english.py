@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """The prose of documents and manual pages is plain: a sentence begins with its subject, has at most 35 words, and uses the words of the
 field.
 

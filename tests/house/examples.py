@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Every manual page in section 3 has an EXAMPLE, which compiles and uses the functions of its page.
 
     examples.py C-COMPILER LIBRARY-FOLDER [PAGE...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """No static of a function in the library is made on first use: a child of fork would wait for ever for the guard that another
 thread held. Lazy (src/base/lazy.h) has none. Guards of thread_local objects are the thread's own, and never held by another.
 guards.py LIBRARY COMPILER"""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """exs.h, by either name, its parts, msg.h, ibvx.h and service.h are valid C11 and C++11 to C++20, and keep sizes and flag bits; exs.hpp and each
 header below it compile alone.
 

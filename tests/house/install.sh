@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs into a fresh prefix, moves it, and uses it from there: by pkg-config shared and static, and by
 # find_package.   install.sh BUILD-FOLDER SOURCE-FOLDER LIBDIR C-COMPILER
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 build=$1 source=$2 libdir=$3 cc=$4
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What scripts/setup does to a machine. apt and dpkg are scripts of this test that note how they are called, and /usr/sbin is a
 folder of this test: in a mount namespace, in which the test is root, or a user whom it may not become."""
 import os

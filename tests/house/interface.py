@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """exs.h, src/exs.map, the symbols of libexs.so and the manual say the same.
 
     interface.py functions LIBRARY   one set of functions in all four

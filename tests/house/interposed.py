@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """libexs-sunrpc.so stands before functions of libtirpc, which has to call them through its table of symbols: built another way
 (-Bsymbolic, hidden aliases), it would go past us, and each call would go by TCP without a word. Argument: libexs-sunrpc.so."""
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Includes obey the layer table of src/README.md: each folder includes only those named for it here."""
 import pathlib
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Nothing in the library, the layers and the daemons writes to standard output or error but the sinks for lines, which never wait and
 never end the program. What still does is listed with the reason, and the list only shrinks: a place that is gone is to be struck off."""
 import pathlib

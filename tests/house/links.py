@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Every relative link of an installed document leads to an installed file or folder.
 
     links.py FOLDER   the documents below it, share/doc/exs of an installation

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """The table of packages in scripts/setup: each row has a group and a reason, and what the demo and a build install brings no server.
 doc/building.md names what building takes.
 

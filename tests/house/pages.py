@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """The pages of doc/ that lead through a shell: each block is done as a reader would do it, with exs as it is installed.
 
     pages.py PREFIX PAGE...

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Every path that a document, a manual page or a comment names exists in the tree.
 
 A path begins with a folder of the root, may leave out the extension of a source (src/base/fifo), and may have parts that

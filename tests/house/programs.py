@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs printed in README.md, in exs(7) and in doc/ compile without a warning, run, and print what is said there.
 
     programs.py C-COMPILER C++-COMPILER LIBRARY-FOLDER [PAGE...]

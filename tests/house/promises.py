@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Every error that exs.h promises is shown by a conformance test, or excused here with a reason.
 
 A test shows an error by a row {"exs_send", EPIPE, ... of a table of refusals, or by a line

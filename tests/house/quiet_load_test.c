@@ -1,5 +1,6 @@
 /* A program that is linked with the library and has called exs_init() runs one thread and has no descriptor
  * open but the three it was given: loading starts nothing. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <dirent.h>
 #include <exs/exs.h>
 #include <stdio.h>

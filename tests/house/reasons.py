@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Every reason of exs.h is brought about by a test of tests/explain (EXS_REASON_X), or by one of the tool that explains
 ("no-device"), or is excused here."""
 import re

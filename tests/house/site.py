@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """scripts/site makes a page of each document and manual page, whose links all lead somewhere, which loads nothing from elsewhere and
 which is found by its words. A dead link ends it with 1. Where there is a chromium, the search is asked in it."""
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Each tests/**/*_test.cc is one suite named after it, which is what ctest runs of its folder's program: a case outside of it
 would never run."""
 import pathlib

@@ -1,5 +1,6 @@
 /* Programs written to Listing 2 of the paper: three processes that find each other by a list, each of the thirteen functions, and
  * what they refuse. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <ibvx/ibvx.h>
 #include <netinet/in.h>

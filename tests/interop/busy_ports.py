@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """In the guest: siw connects from the port that rdma_cm chose, which a TCP socket may have. Half of the few ports that there are to be had
 are taken here, and every connection comes about all the same.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """In the guest: dumpcap on the loopback interface; captured.py dissects outside, where that takes less time."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs a script in the rig that captures iWARP traffic (capture.py), then has tshark, whose dissectors are not ours, read
 the captures: no frame is malformed, no packet is missing, every CRC is right, and the FPDUs are those that were expected.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """In the guest: two exs processes, one on the iwarp provider, one on the kernel's siw (provider verbs): each connects to the
 other, with and without CRC, and every kind of transfer is checked byte by byte.
 

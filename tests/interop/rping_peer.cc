@@ -8,6 +8,7 @@
 // message of its own; the client sends the same of where it wants it, the server writes it there and says so.
 // Both check the bytes. The client prints "PINGS n SILENT n", SILENT being connections that heard nothing at
 // all in --silence-ms and were given up; the server prints "LISTENING port", then "PINGS n".
+// SPDX-License-Identifier: BSD-2-Clause
 #include <arpa/inet.h>
 #include <poll.h>
 #include <time.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """In the guest: our rping-peer against rping on the kernel's siw, as client and as server, with and without CRC.
 
 usage: rping_with_siw.py PEER pings          100 pings in each role and CRC setting, of two sizes

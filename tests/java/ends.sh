@@ -1,5 +1,6 @@
 #!/bin/sh
 # Ranks that die, abort or throw: ends.sh EXS-RUN JAVA...
+# SPDX-License-Identifier: BSD-2-Clause
 set -eu
 run=$1
 shift

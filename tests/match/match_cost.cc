@@ -1,5 +1,6 @@
 // What it takes to find one among so many: of receives a message's, of messages a receive's, in each class. Median of batches, each
 // look-up followed by putting back what was found.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdio>
 #include <cstdlib>
 #include <functional>

@@ -1,5 +1,6 @@
 // Receives and messages that wait, against plain lists that are looked through: any order of posting, arriving and cancelling, with more
 // kinds of wildcards than there are tables.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

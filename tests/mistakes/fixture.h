@@ -1,4 +1,5 @@
 // What a program has that makes mistakes with sockets.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

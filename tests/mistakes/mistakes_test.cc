@@ -1,5 +1,6 @@
 // The mistakes that programs make with the library, with sockets and with peers, and what each is told: never an errno
 // alone. The table is printed at the end. Those with memory and transfers are in transfer_test.cc.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // What a program is told of its mistakes: an errno or an event, a sentence, and perhaps a log line.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <mutex>

@@ -1,4 +1,5 @@
 // The mistakes that programs make with memory and transfers, and what each is told.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <sys/mman.h>

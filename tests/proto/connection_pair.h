@@ -1,4 +1,5 @@
 // Two connections on a pair of fake links, with everything they say written down.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,5 @@
 // Messages that leave as they are posted and are taken where they arrive.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include "tests/proto/connection_pair.h"

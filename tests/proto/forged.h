@@ -1,4 +1,5 @@
 // One connection whose peer is the test: it hears whatever bytes the test makes up.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/wire/codec.h"

@@ -1,4 +1,5 @@
 // A pair of connections and short ways to post what persistence is about.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <vector>

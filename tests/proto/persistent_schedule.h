@@ -1,5 +1,6 @@
 // The vocabulary of persistence: random operations of every kind. Looser than schedule.h about which receive
 // gets what, because persistence and cancels change that.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

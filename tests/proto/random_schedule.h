@@ -1,4 +1,5 @@
 // Random schedules, as RapidCheck draws them, and what must hold of those of every vocabulary.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <boost/test/unit_test.hpp>

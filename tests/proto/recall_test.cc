@@ -1,4 +1,5 @@
 // RECALL: a normal send that no receive has met is taken back; one that was begun with ends as it would have.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <cerrno>

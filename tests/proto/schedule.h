@@ -1,5 +1,6 @@
 // The vocabulary of messages: every receive gets the message it must get, whatever the order of events. A send
 // that ends as cancelled is received by nobody.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Runs two connections on a pair of fake links, one thing that can happen at a time, and checks after each
 // what must always hold. What is posted, and what must come of it, is up to the schedules: schedule.h
 // (messages), stream_schedule.h, persistent_schedule.h.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

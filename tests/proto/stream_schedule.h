@@ -1,5 +1,6 @@
 // The vocabulary of streams: the bytes received are those sent, in their order, none lost, none twice,
 // whatever was posted, cancelled, shut down or closed and in which order things happened.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

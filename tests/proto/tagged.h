@@ -1,5 +1,6 @@
 // Two ends of a connection for messages with tags, on fake links, each with an inbox as simple as it can be: lists that are looked
 // through.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Connections for messages with tags: random schedules of everything that can happen, and peers that lie.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 

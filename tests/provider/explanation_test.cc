@@ -1,4 +1,5 @@
 // What is said of a connection: on standard error, and as EXS_SO_REASON has it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/explanation.h"
 
 #include <sys/wait.h>

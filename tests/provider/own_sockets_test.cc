@@ -1,4 +1,5 @@
 // The library's own sockets are known for that from the moment they exist.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/socket.h>
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // The stack of posted receives against a plain one, over any order of posts.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/posted_receives.h"
 
 #include <string>

@@ -1,4 +1,5 @@
 // Every reason that exs.h names has a name and a cure, and the same number inside the library.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/reason.h"
 
 #include <cctype>

@@ -1,4 +1,5 @@
 // The table of windows: keys, directions, bounds.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <set>

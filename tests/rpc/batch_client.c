@@ -13,6 +13,7 @@
  *     end                     by a link, what ends a link only if it comes by TCP
  *     link                    whether calls go by exs
  *     wait                    for a line of the standard input */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>

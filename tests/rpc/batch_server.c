@@ -1,5 +1,6 @@
 /* Serves batch.x at a port of the loopback interface, which it prints. With the library, and a number of threads, by so many:
  *   rpc-batch-server [THREADS] */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>

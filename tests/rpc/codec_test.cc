@@ -1,4 +1,5 @@
 // Values of every form go into messages and come back, wherever they are put; other bytes lead nowhere.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // The encoder of exs-sunrpc writes what libtirpc's streams write: random values through it, through xdrmem and through xdrrec, with
 // words patched in later and words written in place, at the borders of its memory above all.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <arpa/inet.h>
 #include <rpc/rpc.h>
 

@@ -1,5 +1,6 @@
 // A library that is preloaded into programs: the allocation of that number by operator new fails, once. FAIL_NEW is the number, from 0
 // on, and FAIL_NEW_REPORT the path of a file that exists when it has failed.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -13,6 +13,7 @@
  *     threads=COUNT           so many make 100 calls each by the handle, and by ones of their own; how many go wrong
  *     fork=WORD,WORD...       a child does these words, and is waited for
  *     leave                   a child goes on with the words; this process ends */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <dirent.h>
 #include <netinet/in.h>
 #include <pthread.h>

@@ -1,4 +1,5 @@
 // exs-rpcgen reads the language of rpcgen, lays types out as rpc/FORMAT.md says, and survives whatever it is given.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <set>
 #include <string>

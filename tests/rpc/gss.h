@@ -1,4 +1,5 @@
 /* What client and server of RPCSEC_GSS say to each other. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #pragma once
 
 #include <rpc/auth_gss.h>

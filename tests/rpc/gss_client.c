@@ -1,5 +1,6 @@
 /* Calls with RPCSEC_GSS, and what comes of them:
  *   rpc-gss-client PORT none | integrity | privacy [BYTES]      of one echo, or many of them and more */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>

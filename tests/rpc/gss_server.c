@@ -1,4 +1,5 @@
 /* A server that takes calls of those who have proved who they are, as "demo" of this host; prints its port. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>

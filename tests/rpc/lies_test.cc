@@ -1,4 +1,5 @@
 // Ends that break the rules of rpc/FORMAT.md lose their connection; nobody else notices.
+// SPDX-License-Identifier: BSD-2-Clause
 
 #include <boost/test/unit_test.hpp>
 #include <cerrno>

@@ -1,5 +1,6 @@
 /* The client of the matrix: calls, and what comes of them, one a line. It knows nothing of exs.
  *   rpc-matrix-client PORT | PATH [large] */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * a local socket if a path is given; prints the port.
  *   rpc-matrix-server [PATH]
  *   rpc-matrix-server -n NETWORK      by svc_create(), and so with rpcbind; prints how many transports there are */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>

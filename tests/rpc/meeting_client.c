@@ -4,6 +4,7 @@
  *     repeat=BYTES     a call with so many bytes there and back
  *     meet=COUNT       a call that is answered when so many are there
  *     link             whether calls go by exs */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Serves meeting.x at a port of the loopback interface, which it prints. With the library, by so many threads:
  *   rpc-meeting-server THREADS */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>

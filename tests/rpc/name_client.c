@@ -1,5 +1,6 @@
 /* Makes handles by names, and tells for each whether a call succeeds and goes by exs:
  *   rpc-name-client HOST NETWORK */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <netconfig.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A test that has a network, mounts and processes of its own, with rpcbind in them. Who may not have these skips (77)."""
 import os
 import pathlib

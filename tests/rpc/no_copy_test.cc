@@ -1,4 +1,5 @@
 // exs_xdr_bytes() points into messages of exs, and is xdr_bytes() everywhere else.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/sunrpc/no_copy.h"
 
 #include <rpc/rpc.h>

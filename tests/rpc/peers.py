@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How the tests of this folder run servers and clients of libtirpc. A program is "old" when it has nothing of exs, "linked" when
 libexs-sunrpc.so was linked before libtirpc, "preloaded" when it is an old one that runs with the library. EXS_SUNRPC_LIBRARY is the
 library, EXS_RPC_PROGRAMS the folder of the programs, EXS_RPC_WAYS which of the three are to be had: a library that a sanitizer

@@ -1,4 +1,5 @@
 // Several calls by stubs at a time: slots, and those that wait for one; threads; answers in any order.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <unistd.h>
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // A process at one end of calls by stubs is killed, stopped or forked: the other end is told in time, and goes on.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

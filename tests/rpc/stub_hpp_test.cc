@@ -1,4 +1,5 @@
 // The classes of exs-rpcgen for C++: calls that are waited for, and calls that coroutines await.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <memory>

@@ -1,4 +1,5 @@
 // What can go wrong with a call by a stub, and what is told then.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
 #include <cstring>

@@ -1,4 +1,5 @@
 // Calls by stubs of exs-rpcgen, from a client to a server of this process: values of every form come back, of every length.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 #include <memory>

@@ -1,5 +1,6 @@
 /* Calls by what rpcgen makes of style.x, in each style:
  *   rpc-style-client HOST NETWORK */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 #include <stdlib.h>
 

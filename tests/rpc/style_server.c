@@ -1,4 +1,5 @@
 /* The procedures of style.x as each style of rpcgen calls them; main() is rpcgen's. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>
 

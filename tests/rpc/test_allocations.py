@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Each allocation of libexs-sunrpc.so and libexs.so fails in turn, in the client or in the server. No exception may pass a frame of libtirpc:
 the process lives, each call succeeds or reports the connection that is lost, and the last one succeeds. RPC_FAILING_NEW is the library
 that makes an allocation fail (failing_new.cc)."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Calls that wait for no answer: each arrives in order, as by libtirpc alone, or fails and is not carried out. batch_client.c has the
 words."""
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Ends that are killed, stopped, forked, or short of something: each call ends within its limit as libtirpc's own would, what cannot go
 by exs goes by TCP, and the server is there for the next. fault_client.c has the words."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """RPCSEC_GSS with Kerberos, in its three services: calls by exs tell what calls by TCP tell. The tickets are given by a KDC of the test's
 own."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Links that lie (hostile/main.cc): the server ends each that breaks a rule of rpc/FORMAT.md, answers what is only a wrong call, and
 serves everybody else meanwhile."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A client and a server of rpcgen, each without libexs-sunrpc.so, linked with it, and run with it: what the client is told is the same,
 and the calls of two that have it go by exs."""
 import tempfile

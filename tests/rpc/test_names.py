@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The network "exs": in clnt_create() and its kin, in svc_create(), in NETPATH, by getnetconfigent(); and what rpcbind and its clients
 see of a server that has exs, which is nothing."""
 import contextlib

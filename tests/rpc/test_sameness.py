@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Each function of libtirpc's manual pages, called by same/*.c with right and wrong arguments: what the program prints is the same without
 exs-sunrpc and with it, at a server that has it and one that has not. And the functions are those of the pages, but for some with
 reasons."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """EXS_SUNRPC_AFTER, EXS_SUNRPC_PORT, EXS_SUNRPC: what they do, and that bad values are told and ignored."""
 import pathlib
 import socket

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Clients and servers that rpcgen has made whole, in each of its styles, found by rpcbind: what clients print is the same."""
 import subprocess
 import unittest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A server whose threads are exs-sunrpc's: procedures run at the same time, by exs and by TCP, and ends may go at any moment."""
 import unittest
 

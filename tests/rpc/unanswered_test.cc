@@ -1,4 +1,5 @@
 // Which calls of a handle the server may not have served yet.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "rpc/sunrpc/unanswered.h"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,5 @@
 // Calls by a window: what goes by it and what does not, both ends asleep, and ends that do not keep to rpc/FORMAT.md.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cerrno>

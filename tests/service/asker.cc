@@ -1,6 +1,7 @@
 // Asks the service of a key for ever, one request after the other, and writes the number of each that is answered as a line. Where one
 // is not, it asks again.
 //   service-asker KEY-FILE
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdint>
 #include <cstdio>
 

@@ -1,4 +1,5 @@
 // A sender of requests of all kinds to a service that may be killed, or move.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <map>

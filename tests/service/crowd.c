@@ -1,6 +1,7 @@
 /* Many peers of one server, by exs: they connect, and stay until standard input ends. Prints how many are connected when all have
  * heard. What they want is asked for at the bare socket, so servers of any kind take them.
  *   crowd PORT PEERS */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>

@@ -1,4 +1,5 @@
 // DATA frames: messages, requests, replies and long items, byte by byte as FORMAT.md has them, whatever lies in them, and what is none.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // What is said by multicast: the bytes of FORMAT.md, and what bytes of strangers can do.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/names/answer_rate.h"
 #include "service/names/datagram.h"
 #include "service/names/multicast_setting.h"

@@ -1,4 +1,5 @@
 // What strangers may have of a directory: renewals go before claims, and a host and a connection have a share of its processor.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/socket.h>
 
 #include "service/names/directory_wire.h"

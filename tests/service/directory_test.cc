@@ -1,5 +1,6 @@
 // The directory: the bytes of FORMAT.md, who holds what, its file, and what strangers can do. The server has its turns in the thread of
 // the test, over sockets of loopback.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/resource.h>
 
 #include <csignal>

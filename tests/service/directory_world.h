@@ -1,4 +1,5 @@
 // What tests of a directory have: a place, records of services that are there, and a file of its own.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <unistd.h>

@@ -1,5 +1,6 @@
 // Of two who have the key of a service, one serves: who has been overtaken ends, and a service that is fenced serves only while it has
 // the lease of a directory. Directories have their turns in the thread of the test; one that has none is one that has stopped.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/names/directory.h"
 #include "service/names/lease.h"
 #include "service/names/multicast.h"

@@ -1,5 +1,6 @@
 // The messages of a flow, over a way that breaks at any moment to a service that starts again at any moment: what the sender is told is
 // what happened.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // What tests of frames have in common: bytes, and the tables of FORMAT.md.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,5 @@
 // The frames between two nodes: FORMAT.md byte by byte, whatever lies in them, and what is no frame.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // What moves with a service, as bytes: round trips, and bytes of anybody.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <vector>

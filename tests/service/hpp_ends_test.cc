@@ -1,4 +1,5 @@
 // Services in C++: peers, services, nodes and loops that end while coroutines wait for them. Each resumes once.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/service/hpp_world.h"
 
 using namespace std::chrono_literals;

@@ -1,4 +1,5 @@
 // Services in C++: messages without replies, what becomes of them, and questions to a service.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 
 #include <array>

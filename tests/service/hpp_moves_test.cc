@@ -1,4 +1,5 @@
 // Services in C++: services that move, that are overtaken, and that have no lease.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstring>
 
 #include "service/names/directory.h"

@@ -1,4 +1,5 @@
 // Services in C++: IDs, keys and places, and objects as values.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <unistd.h>
 
 #include <cstdlib>

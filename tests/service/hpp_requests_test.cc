@@ -1,4 +1,5 @@
 // Services in C++: requests, their replies, and how they end.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/service/hpp_world.h"
 
 using namespace std::chrono_literals;

@@ -1,4 +1,5 @@
 // A loop with two nodes of services, for the tests of the C++ layer.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <boost/test/unit_test.hpp>

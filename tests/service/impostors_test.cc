@@ -1,4 +1,5 @@
 // Impostors who claim to be a service, and services that write what they must not.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/service/liar.h"
 
 namespace exs::svc {

@@ -1,4 +1,5 @@
 // Leases that are fenced: a directory's table, what a process knows of its own, and that no two owners ever serve at a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <deque>
 #include <random>
 

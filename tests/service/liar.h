@@ -1,4 +1,5 @@
 // Ends that do not keep to the protocol.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

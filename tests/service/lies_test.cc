@@ -1,4 +1,5 @@
 // Strangers who connect to a node, and do not keep to the protocol.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/service/liar.h"
 
 namespace exs::svc {

@@ -1,4 +1,5 @@
 // Strangers whose flow is open: requests, long items and lanes that are not as they must be.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/service/liar.h"
 
 namespace exs::svc {

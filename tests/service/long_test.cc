@@ -1,4 +1,5 @@
 // Messages with long items: what arrives, where it lies, when the memory is the program's again, and in what order all comes.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstring>
 #include <random>
 

@@ -1,4 +1,5 @@
 // Messages to services of this host, through the functions of exs/service.h.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // A service that moves between two processes while it is asked, and either is killed at any moment of a move.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <deque>
 #include <optional>

@@ -2,6 +2,7 @@
 // what it gets and what becomes of it to the standard output (mover.h), and answers requests with all that they have. The standard
 // input has orders: m, move; d and a byte, die when the node has taken so many turns.
 //   service-mover KEY-FILE open|adopt
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // What a service that moves writes of itself: a request that it has executed, and how many it had executed by then, wherever it was;
 // or what has become of it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // A service that moves from one node to another, with what it has at that time.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include "service/names/key.h"

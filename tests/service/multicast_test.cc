@@ -1,5 +1,6 @@
 // Services are found by multicast, on loopback, where strangers say what they like. Services are of keys that nobody else has, so that
 // such tests can run at the same time.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 #include <sys/socket.h>
 

@@ -1,5 +1,6 @@
 // Keys, IDs, capabilities and records: what FORMAT.md says of their bytes, and that nobody has them who has not the key. The bytes
 // that are expected were computed without this code, from RFC 8032 and RFC 7693.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

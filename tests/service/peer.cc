@@ -1,6 +1,7 @@
 // A service in a process of its own, to be killed: writes the first item of each message or request, a number, to the standard output
 // as it gets it. A request is answered with all that it has, and with the status.
 //   service-peer KEY-FILE [STATUS]
+// SPDX-License-Identifier: BSD-2-Clause
 #include <unistd.h>
 
 #include <array>

@@ -1,4 +1,5 @@
 // Where services are, as a file says.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdlib>
 #include <cstring>
 #include <fstream>

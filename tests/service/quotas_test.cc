@@ -1,4 +1,5 @@
 // What one principal may have of a service and of its node, and that others get theirs meanwhile.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <functional>
 
 #include "service/api/calls.h"

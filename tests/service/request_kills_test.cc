@@ -1,4 +1,5 @@
 // Requests to a service that is killed at any moment, and starts again: each ends once, and nothing is executed twice that must not be.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <optional>
 
 #include "tests/service/asker.h"

@@ -1,4 +1,5 @@
 // Requests and their replies: what arrives, that each ends once, and how.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <atomic>
 #include <random>
 #include <thread>

@@ -1,4 +1,5 @@
 // A service that is killed while messages are on their way to it, and starts again: what its sender is told of.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <optional>
 #include <random>
 

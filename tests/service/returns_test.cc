@@ -1,4 +1,5 @@
 // Replies that a service writes into memory of the request: what arrives, whose the memory is, and that nobody writes to it any more.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <atomic>
 #include <cstring>
 #include <map>

@@ -1,4 +1,5 @@
 // Who may do what: capabilities, and what is made of those that are not right.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/service/world.h"
 
 namespace exs::svc {

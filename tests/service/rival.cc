@@ -1,6 +1,7 @@
 // Somebody else who has the key of a service: claims it at a directory by a record that is the newer one, whatever the service says
 // there, until it is killed.
 //   service-rival KEY-FILE DIRECTORY [fenced]
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 
 #include <algorithm>

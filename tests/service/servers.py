@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Every daemon and server of ours as a program, and an honest client of each, for tests of all of them. EXS_TOOLS is their folder."""
 import concurrent.futures
 import contextlib

@@ -1,4 +1,5 @@
 // What a service says of how busy it is: who may ask, and what becomes of what is no answer.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstring>
 
 #include "service/names/address.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Services of other hosts are found, by a file of names, a directory and multicast: three network namespaces, which a switch in the second joins."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Lines hurt nobody: each daemon and server goes on, and ends by SIGTERM, whatever has become of its standard error; a daemon whatever has
 become of its standard output."""
 import contextlib

@@ -1,4 +1,5 @@
 // A service in a process of its own, which a test kills.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // Nodes in one process, whose events a test takes by turns. Thread: one.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <boost/test/unit_test.hpp>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs programs plainly and with libexs_sockets.so, and compares their output. EXS_SOCKETS_LIBRARY is the library."""
 import os
 import subprocess

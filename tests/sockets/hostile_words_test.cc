@@ -1,5 +1,6 @@
 // The lane against a peer that stores anything into the words and the ring, at any moment. No byte outside of
 // the ring may be touched, no call may run for ever, and no call may report more than fits.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/mman.h>
 
 #include <boost/test/unit_test.hpp>

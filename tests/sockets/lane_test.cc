@@ -1,4 +1,5 @@
 // The lane, in every order of the steps of its two ends.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 

@@ -2,6 +2,7 @@
 // so that a test can run the steps in every order. An operation is repeated from its beginning for each step,
 // with the results of its earlier steps. So a moment consists of the values here alone, and equal moments
 // need only one continuation.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The rules of sockets.conf.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 #include <string>

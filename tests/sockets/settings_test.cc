@@ -1,4 +1,5 @@
 // The texts of EXS_SOCKETS and EXS_SHM_USERS.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <string>
 

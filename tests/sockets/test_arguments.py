@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Calls with invalid arguments, or with memory that is not there. They must return the kernel's errors and leave the
 connection unchanged. EXS_SOCKETS_LIBRARY is the library."""
 import os

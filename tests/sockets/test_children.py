@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs that cannot load libexs_sockets.so, started by one that has it. They must run as without it, with nothing on
 their standard error. EXS_SOCKETS_LIBRARY is the library. The test needs a compiler, and musl-gcc for a program with
 another C library."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """exs-explain --sockets on programs with libexs_sockets.so and without: its report must be true. EXS_SOCKETS_LIBRARY is
 the library, EXS_TOOLS the folder of the programs."""
 import ast

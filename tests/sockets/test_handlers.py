@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Handlers during which the signals of faults are blocked make calls with memory that is not there. They must get the
 kernel's errors, and see their own actions. EXS_SOCKETS_LIBRARY is the library. The test needs a compiler."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Two ends of a connection find one another. EXS_SOCKETS_LIBRARY is the library."""
 import os
 import re

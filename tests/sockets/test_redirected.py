@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Connections whose addresses or ports a packet filter rewrites. Each end must get the bytes of its own peer, and the
 report must name the reason. Needs root and nft; makes its own network namespace. EXS_SOCKETS_LIBRARY is the library."""
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Rules of sockets.conf in programs with libexs_sockets.so: connections must follow them. EXS_SOCKETS_LIBRARY is the
 library."""
 import os

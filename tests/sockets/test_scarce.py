@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A program with few descriptors, little address space or a low limit of locked memory has as much of them as without
 libexs_sockets.so. EXS_SOCKETS_LIBRARY is the library."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A program that is switched off is executed by one that is not, and inherits a connection with unread bytes. It must
 print the same plainly and with libexs_sockets.so. EXS_SOCKETS_LIBRARY is the library."""
 import os

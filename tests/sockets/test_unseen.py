@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Ways to a connection's bytes that bypass the names of the C library's functions. They must deliver only bytes of the
 program. EXS_SOCKETS_LIBRARY is the library."""
 import unittest

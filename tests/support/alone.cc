@@ -3,6 +3,7 @@
 //   test-alone PROGRAM ARGUMENT...
 // Only root can make a network namespace alone. Another user would also need a user namespace, where files of
 // other users seem to have new owners. The program then runs in the existing network.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>

@@ -1,4 +1,5 @@
 // Child processes of tests, and a pipe that carries a port between them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/wait.h>

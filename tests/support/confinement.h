@@ -1,5 +1,6 @@
 // Functions that permanently take rights from the calling process, as sandboxes and administrators do. Each
 // returns whether it succeeded; some need root.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <grp.h>

@@ -1,4 +1,5 @@
 // A kernel interface that counts the calls of threads that ask for it. Linked in place of src/base/kernel.cc.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

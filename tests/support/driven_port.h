@@ -1,4 +1,5 @@
 // A port that a test drives, as a shard drives its ports, and the port's completions.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

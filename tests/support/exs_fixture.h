@@ -1,5 +1,6 @@
 // Fixtures for tests of the C API: the initialized library, a queue, registered memory, and two connected
 // sockets. Waits have a limit that only a hang reaches.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <netinet/in.h>

@@ -1,5 +1,6 @@
 // operator new for the whole program, which can be made to fail. Link failing_allocations.cc into a separate
 // program.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

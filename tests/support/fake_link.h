@@ -2,6 +2,7 @@
 // send completes and which read is served, so it can produce every interleaving. A link records violations of
 // the rules: reads or writes outside a window, exceeded depths, a message without a posted receive, memory
 // that changed before its send completed.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <deque>

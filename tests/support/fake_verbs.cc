@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/support/fake_verbs.h"
 
 #include <netinet/in.h>

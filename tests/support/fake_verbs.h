@@ -1,5 +1,6 @@
 // A verbs provider without a device, for tests of the engine: it has its own listener and set-up, pads
 // private data, and fails on request. Its connections use TCP, through an iwarp provider of its own.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

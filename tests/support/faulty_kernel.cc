@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/support/faulty_kernel.h"
 
 #include <sys/epoll.h>

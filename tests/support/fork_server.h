@@ -1,5 +1,6 @@
 // A small process without threads that forks others on demand, so that a process with threads need not fork.
 // All of them end with the process that created it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

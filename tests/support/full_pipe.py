@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A pipe that nobody reads, for programs whose output may not hold them up."""
 import contextlib
 import os

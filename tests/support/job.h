@@ -1,4 +1,5 @@
 // A job whose processes are all endpoints of this process.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/msg.h>

@@ -2,6 +2,7 @@
 // compared types, this one two. Its failure messages are the same. Test programs with precompiled headers use
 // it (cmake/precompiled.cmake). The preset debug and the analysers use Boost's, and so does BOOST_TEST with a
 // second argument. light_check.cc has the parts that are no templates.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 #pragma GCC system_header  // comparisons of unlike integers are the test's own
 

@@ -1,4 +1,5 @@
 // Nanoseconds of one call of `round`: the median over batches.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

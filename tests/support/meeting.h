@@ -1,4 +1,5 @@
 // How two ports of a provider get links. Their roles determine the way.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <netinet/in.h>

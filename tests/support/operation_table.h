@@ -1,5 +1,6 @@
 // The operations that a stress test has posted, by application handle. The table checks that each accepted
 // operation ends in exactly one event, and in time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

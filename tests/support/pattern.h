@@ -1,4 +1,5 @@
 // Bytes that encode position and seed, so that a misplaced one shows.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // RapidCheck's properties and random values without its headers, which compile more slowly than a whole test.
 // Only tests/support/property.cc includes them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // A peer over plain TCP that sends what a test wants: nothing, garbage, a forged hello, or exs messages that
 // no honest end would send. Every wait is bounded; a hang aborts the test.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <netinet/in.h>

@@ -1,4 +1,5 @@
 // Memory that is registered with a provider.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Checks outside of test cases whose failure ends the test.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <stdexcept>

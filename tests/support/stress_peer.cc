@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/support/stress_peer.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,6 @@
 // One process of the stress test: opens and closes sockets, and threads use them at random. A table checks
 // that every operation ends.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // Memory that peers read while a thread of the test writes it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,6 @@
 // A clock that advances only when all participating threads sleep, and then at once to the next deadline of
 // one of them. Waits take no real time, and every timer fires at exactly its time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 /* Preloaded into a service: its first move ends with ECONNRESET, as if the connection to the other process had broken. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <dlfcn.h>
 #include <errno.h>
 #include <exs/service.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The tools on an RDMA device: every kind, every byte checked. EXS_TOOLS is the folder of the programs, EXS_TEST_ADDRESS that
 of the device."""
 import os

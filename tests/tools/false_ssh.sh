@@ -4,6 +4,7 @@
 #   mute*     never answers
 #   relayed*  the command at the other end of two processes, HOST.in and HOST.out, which can be killed
 #   net*      is in the network namespace exs-$EXS_FALSE_SSH_NET-HOST
+# SPDX-License-Identifier: BSD-2-Clause
 host=$1
 shift
 case $host in

@@ -15,6 +15,7 @@
 //   RANK:STEP    a step of that rank alone
 //
 // Status 90: it found no job, 91: something in it failed, which it tells.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>

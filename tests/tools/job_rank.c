@@ -3,6 +3,7 @@
  *     job_rank survive        rank 1 ends by SIGKILL when all are connected; the others hear of it and go on
  *     job_rank flood N FILE   rank 0 sends N messages, makes FILE, and rank 1 receives only then
  *     job_rank know           what rank 0 holds for each of those with whom it has exchanged a few messages */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <exs/msg.h>
 #include <signal.h>

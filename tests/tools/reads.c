@@ -2,6 +2,7 @@
  *   tools-reads owner ADDRESS [notify]     publishes one buffer for one peer, until the peer goes
  *   tools-reads reader ADDRESS PORT READS  reads once, then waits for a line on its input, reads, waits again
  * What each has come to is said by a line: the port; "ready"; "done". */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <exs/exs.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """exs-run --hosts: a job on several hosts is as one on this one, and ends with its agents and connections. The hosts are this one,
 under several names, by a false ssh; and two network namespaces, where the test may make them. EXS_TOOLS is the folder of the
 programs, EXS_JOB_MEMBER a process that does as its arguments say (job_member.cc)."""

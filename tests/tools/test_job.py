@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """exs-run -n: the processes of a job find each other and end together, and nothing is left of them. EXS_TOOLS is the folder
 of the programs, EXS_JOB_MEMBER a process that does as its arguments say (job_member.cc), EXS_JOB_SIZE the size of a large job."""
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Jobs of messages with tags under exs-run: a death among them, a flood, and many ranks. EXS_TOOLS is the folder of the
 programs, EXS_JOB_RANK the rank of a job (job_rank.c), EXS_JOB_SIZE the size of a large one, EXS_JOB_FLOOD a number of messages, EXS_JOB_PEER_BYTES
 what a rank may hold for each of those that it knows (0: whatever it is)."""

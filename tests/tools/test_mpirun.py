@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Jobs that mpirun of Open MPI starts: the processes find each other by PMIx. EXS_TOOLS is the folder of the programs, EXS_JOB_MEMBER
 a process that does as its arguments say (job_member.cc), EXS_JOB_RANK a rank of a job (job_rank.c)."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """exs-run -n --timeline: the drawing has a row for each rank, with what happened to it, in order. EXS_TOOLS is the folder of the
 programs, EXS_JOB_MEMBER a process that does as its arguments say (job_member.cc)."""
 import collections

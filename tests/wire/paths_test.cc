@@ -1,4 +1,5 @@
 // What the ends say of providers behind the hello: there and back, cut, padded, and by an older version.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>

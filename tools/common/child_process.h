@@ -1,4 +1,5 @@
 // A child process, and pinning a process to a core.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <functional>

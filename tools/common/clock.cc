@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tools/common/clock.h"
 
 #include <sys/resource.h>

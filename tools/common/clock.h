@@ -1,4 +1,5 @@
 // Time and processor time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The command line of a program: its options, --help, --version, and how its main() ends. This is the only header of ours that includes
 // CLI11.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

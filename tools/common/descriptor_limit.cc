@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tools/common/descriptor_limit.h"
 
 #include <sys/resource.h>

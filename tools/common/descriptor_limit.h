@@ -1,4 +1,5 @@
 // The limit of descriptors of this process.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // How the tools end early: with one line for the user.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <stdexcept>

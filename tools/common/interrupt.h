@@ -1,4 +1,5 @@
 // SIGINT and SIGTERM. A client finishes what is under way and reports it; a second signal ends it at once.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 namespace tools {

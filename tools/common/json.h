@@ -1,4 +1,5 @@
 // Results for programs: JSON, built from plain values. This is the only header of ours that includes nlohmann's JSON.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,5 @@
 // Lines of programs that serve others. A reader that does not read can neither block nor end such a program.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // Registered memory, and buffers in it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // The bytes of message number N: each depends on N and on its offset. So a lost, doubled, reordered, shifted or damaged message is
 // detected.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

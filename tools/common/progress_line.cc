@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tools/common/progress_line.h"
 
 #include <unistd.h>

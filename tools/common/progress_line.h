@@ -1,4 +1,5 @@
 // The progress of what takes longer than two seconds: one line on a terminal, nothing elsewhere.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The beginning of every JSON object of results: which program, where and when.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

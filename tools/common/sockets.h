@@ -1,4 +1,5 @@
 // Addresses and sockets. Failures throw Failure with the step that failed.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

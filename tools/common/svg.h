@@ -1,5 +1,6 @@
 // Drawings as SVG in one file of their own, with colours for light and for dark pages. Letters are printable ASCII of a fixed width, so
 // their widths are known.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

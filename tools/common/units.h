@@ -1,5 +1,6 @@
 // Numbers as text, and text as numbers. Sizes are binary (1K = 1024 bytes), rates are decimal (1 GB = 10^9
 // bytes).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

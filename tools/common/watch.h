@@ -1,4 +1,5 @@
 // --watch: shows something again each second, until SIGINT or SIGTERM.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <functional>

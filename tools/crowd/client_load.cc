@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tools/crowd/client_load.h"
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // The connections of one client process: opens them, exchanges messages on all of them at once, closes them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

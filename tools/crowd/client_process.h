@@ -1,4 +1,5 @@
 // One client process with its share of the connections, and the server's commands to it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

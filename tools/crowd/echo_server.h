@@ -1,4 +1,5 @@
 // The server: sends every message back on its connection, with one operation at a time on each.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 //
 // The server is this process, so that it can count its own descriptors and memory. All connections are opened, then all exchange messages
 // at once, then all are closed. Between these phases, while no bytes move, the server measures itself.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdio>
 #include <memory>
 #include <optional>

@@ -1,4 +1,5 @@
 // The memory, descriptors and ports of this process, as the kernel counts them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The progress of exs-crowd: one line on a terminal, nothing elsewhere. Also its end by SIGINT or SIGTERM.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

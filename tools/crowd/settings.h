@@ -1,4 +1,5 @@
 // Declarations that the server and the client processes of exs-crowd share: settings, phases, waiting, and counting errors.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // A share of a processor, with a burst at first and after a rest. Pure. Thread: one.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

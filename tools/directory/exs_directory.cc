@@ -1,4 +1,5 @@
 // exs-directory: knows where services are, for hosts on different links.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <unistd.h>
 
 #include <string>

@@ -1,5 +1,6 @@
 // The file of a directory: a line for each record that was claimed or lost. Lines are appended, and the file is rewritten when most of it
 // is obsolete. Records prove themselves, so a torn or changed line has no effect. Thread: one.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

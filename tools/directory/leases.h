@@ -6,6 +6,7 @@
 //  2. The lease of a fenced service ends by its time, or when its holder releases it: a broken connection proves nothing about its other
 //     end. The same instance of the service gets the lease at once on another connection.
 //  3. Services from the file have no holder for a while, until their holders claim them again.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 //  5. Connections that have not greeted have places of their own, in server_places.cc. If those or descriptors run short, the longest
 //     silent one makes room once it has had a moment. So a client that greets at once is served, however many do not.
 //  6. If memory runs out for a message, its connection is closed. That frees some memory, and the others go on.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <deque>

@@ -1,4 +1,5 @@
 // Which connections get a place, and which ones make room.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
 // The share of the directory that each connection and each host may use, and when claims are taken.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 
 #include "tools/directory/server.h"

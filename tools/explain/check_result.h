@@ -1,4 +1,5 @@
 // One property of this machine or process, and its effect on exs.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

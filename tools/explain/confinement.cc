@@ -1,4 +1,5 @@
 // Access to the memory of this process by others, and the other way round.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
 // A trial connection to an exs server, and its report on providers.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/exs.h>

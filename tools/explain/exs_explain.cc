@@ -1,5 +1,6 @@
 // exs-explain reports what this machine allows exs to do, why a connection uses its provider, or which way the bytes of unmodified
 // programs take.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Whether this process may use io_uring, and the reason if not.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <linux/io_uring.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // Facts that the kernel reports about itself and this process, and trials of system calls.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // What this machine and the limits of this process allow exs to do. Each check tries the system call if possible: a kernel or a sandbox
 // may allow something else than it reports.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
 // Shared memory and pinned memory.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tools/explain/proc_folder.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 // The facts of /proc about one process, which is never stopped for this. Thread: the owner's.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

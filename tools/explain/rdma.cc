@@ -1,4 +1,5 @@
 // RDMA devices, the state of their ports, and the reason why one would not be chosen.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <netdb.h>
 
 #include <algorithm>

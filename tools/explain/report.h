@@ -1,4 +1,5 @@
 // The reports: text for people, one JSON object for programs.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <vector>

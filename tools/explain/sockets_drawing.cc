@@ -1,5 +1,6 @@
 // The map as SVG. Each pair has a row of its own beside its left end. Its line bends only right of all labels, on its way to the right
 // end, so no text lies on another or on a line.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <map>
 #include <utility>

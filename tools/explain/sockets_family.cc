@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tools/explain/sockets_family.h"
 
 #include <fcntl.h>

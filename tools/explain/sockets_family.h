@@ -1,4 +1,5 @@
 // The slots of a family of processes with libexs_sockets.so, read from outside. The bytes may be anything.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

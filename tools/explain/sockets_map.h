@@ -1,4 +1,5 @@
 // Who talks to whom, and how: the connections of a survey, those joined that have the same ends, ways and reasons.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

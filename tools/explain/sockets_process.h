@@ -1,4 +1,5 @@
 // One process from the view of exs-explain --sockets.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,5 @@
 // The output of exs-explain --sockets.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "tools/explain/sockets_survey.h"

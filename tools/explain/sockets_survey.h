@@ -1,5 +1,6 @@
 // The findings of exs-explain --sockets: the connections of programs with libexs_sockets.so, and the reason why others have none. Nothing
 // is written, stopped or locked.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,5 @@
 // Why a connection does not use shared memory, or not now, by the state of both ends.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

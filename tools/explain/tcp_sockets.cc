@@ -1,4 +1,5 @@
 // Whether TCP sockets are available: every exs socket has one, and every connection begins over TCP.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/socket.h>
 
 #include <cerrno>

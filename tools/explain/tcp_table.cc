@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tools/explain/tcp_table.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // The TCP connections of a network namespace, from /proc/PID/net, which everybody may read.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // Whether two processes can meet at an abstract Unix socket and learn each other's identity.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // Growing memory of exs for the body of an answer.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/exs.h>

@@ -1,4 +1,5 @@
 // The source of files: a server at the other end of a connection, or a service.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

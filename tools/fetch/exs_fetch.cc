@@ -1,4 +1,5 @@
 // exs-fetch: gets files over HTTP, by exs or by TCP.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sodium.h>
 #include <unistd.h>
 

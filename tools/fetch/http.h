@@ -1,4 +1,5 @@
 // Requests of HTTP/1.1 on a persistent connection.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

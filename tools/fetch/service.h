@@ -1,4 +1,5 @@
 // Requests to an HTTP service: bindings/java/jetty/FORMAT.md.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/service.h>

@@ -1,4 +1,5 @@
 // A connection that carries bytes, by exs or by TCP. Throws Broken if it breaks.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/exs.hpp>

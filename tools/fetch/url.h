@@ -1,4 +1,5 @@
 // The location of a file.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // exs-run --agent: starts processes of a job here for an exs-run elsewhere, and relays their lines and output (frames.h).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

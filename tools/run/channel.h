@@ -1,4 +1,5 @@
 // The launcher's end of the socket between it and a process of the job. The lines are in src/boot/launcher_boot.h.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

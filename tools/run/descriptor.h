@@ -1,4 +1,5 @@
 // A kernel descriptor that closes itself.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <unistd.h>

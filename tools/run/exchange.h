@@ -1,5 +1,6 @@
 // Each process of a job publishes a card, and gets all cards when the last one has arrived. A process that has ended or left has an empty
 // card. Then another round may begin.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

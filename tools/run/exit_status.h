@@ -1,4 +1,5 @@
 // Exit statuses of a job's processes, as in shells.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 namespace run {

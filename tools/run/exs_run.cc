@@ -1,5 +1,6 @@
 // exs-run runs a program with libexs_sockets.so preloaded. If that would be useless, it reports why and runs the program without. With -n
 // it starts a job of several processes instead (job.h).
+// SPDX-License-Identifier: BSD-2-Clause
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // Finds a program in PATH.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

@@ -23,6 +23,7 @@
 // | agent | ended     | rank and status of waitpid() |
 // | agent | cannot    | exit status, a space, and the reason why nothing could be started |
 // | both  | alive     | nothing: four times within the seconds of silence |
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

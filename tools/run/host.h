@@ -1,5 +1,6 @@
 // A host of a job: starts processes there, and relays their lines and output. The processes of this host are children (local_host.h).
 // Those of another host are children of an exs-run there (remote_host.h).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <poll.h>

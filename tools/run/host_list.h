@@ -1,4 +1,5 @@
 // The hosts of a job, and the number of processes on each.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

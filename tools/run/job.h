@@ -1,5 +1,6 @@
 // exs-run -n: starts the processes of a job, here or on several hosts, lets them find each other, and ends them together. It has one
 // thread, which waits in one place.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // The pipe of one process's standard output or error, which is passed on to exs-run's by whole lines.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // The processes of a job that are children of this process.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

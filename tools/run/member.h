@@ -1,4 +1,5 @@
 // One process of a job that is a child of this process.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/resource.h>

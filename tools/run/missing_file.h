@@ -1,5 +1,6 @@
 // Finds the missing file when the kernel reports "No such file or directory" for a program: the program, its interpreter, or the loader
 // that its ELF header names. The file may hold anything.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

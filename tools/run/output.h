@@ -1,5 +1,6 @@
 // Output on its way to the standard output and error of exs-run. Both share one queue, so lines stay whole and in order if both are one
 // file.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // The processes of a job on another host: an exs-run --agent there starts them and relays. It is started by ssh, or by the program that
 // EXS_RUN_RSH names. It ends with its connection to this process.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

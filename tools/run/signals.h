@@ -1,4 +1,5 @@
 // Signals to exs-run, read from a descriptor: ends of processes, and signals for the whole job.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <csignal>

@@ -1,4 +1,5 @@
 // The times of a job: what exs-run has seen of each rank, drawn with a row for each.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

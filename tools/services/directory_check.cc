@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tools/services/directory_check.h"
 
 #include <netdb.h>

@@ -1,4 +1,5 @@
 // Whether the directory that this program should ask can be reached: it may know a service that was not found.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // exs-services lists the services of this host, where and since when they run. It also asks a service whether it answers and how busy it
 // is, and makes messages, requests, keys and capabilities (messages.cc, keys.cc).
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/service.h>
 
 #include <algorithm>

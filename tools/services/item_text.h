@@ -1,4 +1,5 @@
 // Items of messages as text. Their bytes may be anything.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // The commands of keys and capabilities. They contact nobody.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 #include <cerrno>
 #include <cinttypes>

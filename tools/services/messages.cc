@@ -1,4 +1,5 @@
 // The commands that send a message or a request, and print the reply.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 #include <cstdio>
 #include <utility>

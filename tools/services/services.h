@@ -1,4 +1,5 @@
 // What all commands of exs-services share: the settings, names and IDs, and a peer of a node of its own.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/service.h>

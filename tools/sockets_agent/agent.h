@@ -7,6 +7,7 @@
 //  2. Only descriptors that poll() reports, and entries past their limit, are handled: a turn costs one system call, however many are
 //     silent.
 //  3. If memory runs out in a turn, the agent rests for a moment, and its state stays as it is.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <poll.h>

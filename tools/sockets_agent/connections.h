@@ -1,4 +1,5 @@
 // TCP connections of this host, as the kernel lists them. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,5 @@
 // exs-sockets-agent: brings ends of connections between hosts together, so that their bytes go by RDMA.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <unistd.h>
 
 #include <string>

@@ -1,5 +1,6 @@
 /* Loaded into a program (LD_PRELOAD), it interrupts it every few milliseconds: a signal that the program knows nothing of,
  * with a handler that does nothing, so that calls which wait end with EINTR. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <signal.h>
 #include <stddef.h>
 #include <sys/time.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A crowd of connections to one server: figures are there, nothing is left, and what goes wrong is told."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What exs-explain says of a machine: each thing that may be missing is taken away for real and must be found."""
 import errno
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What exs-explain says of real RDMA drivers: to be run where there are an rxe and a siw device (tests/rig/run both)."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """exs-fetch against a server that says what it is told to, by TCP. By exs it fetches from Jetty: examples/run-Web.sh."""
 import contextlib
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """exs-run: programs that the sockets layer can serve get it, all others run as without it, and it is told which are which."""
 import json
 import os

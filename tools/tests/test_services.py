@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """exs-services tells who is there, and whether somebody answers: the example service, in a process that is stopped and ended."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tools and examples go on when a signal that does not concern them interrupts their waiting."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Starts the tools for the tests beside this file. EXS_TOOLS is the folder of the programs."""
 import json
 import os

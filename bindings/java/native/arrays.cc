@@ -1,4 +1,5 @@
 // Copies arrays by regions. Critical sections would block the collector while a message is under way.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs_Native.h>
 
 #include "bindings/java/native/arrays.h"

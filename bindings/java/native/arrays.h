@@ -1,4 +1,5 @@
 // Copies elements of Java's arrays from and to memory. The kinds are those of Elements.java. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <jni.h>

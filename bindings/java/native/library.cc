@@ -1,4 +1,5 @@
 // Start, errors and memory.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs_Native.h>
 
 #include <cstring>

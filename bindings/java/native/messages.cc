@@ -1,4 +1,5 @@
 // The calls of exs/msg.h that start sends and receives, and those of the job.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs_Native.h>
 
 #include <cstring>

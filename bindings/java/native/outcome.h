@@ -1,4 +1,5 @@
 // The results of a call besides its return value: 64 bytes of the calling thread (CallFrame.java), and helpers of all calls. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/exs.h>

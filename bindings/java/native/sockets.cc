@@ -1,4 +1,5 @@
 // The calls of exs/exs.h on sockets and queues.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs_Native.h>
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // Probes, and the calls of exs/msg.h that wait for requests.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs_Native.h>
 
 #include "bindings/java/native/outcome.h"

@@ -1,4 +1,5 @@
 // What one call gives again and again: connections, and messages in buffers of a pool.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_ARRIVALS_HPP
 #define EXS_CPP_ARRIVALS_HPP
 

@@ -1,4 +1,5 @@
 // A socket whose operations coroutines await.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_ASYNC_SOCKET_HPP
 #define EXS_CPP_ASYNC_SOCKET_HPP
 

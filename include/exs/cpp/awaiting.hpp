@@ -1,4 +1,5 @@
 // What co_await takes: operations, times, descriptors, and what has a limit.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_AWAITING_HPP
 #define EXS_CPP_AWAITING_HPP
 

@@ -1,4 +1,5 @@
 // Awaits two operations at once, for instance a send and the receive of its reply.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_BOTH_HPP
 #define EXS_CPP_BOTH_HPP
 

@@ -1,4 +1,5 @@
 // The coroutines of a loop that wait for descriptors: files of the kernel, and the queue of the loop beside them.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_DESCRIPTORS_HPP
 #define EXS_CPP_DESCRIPTORS_HPP
 

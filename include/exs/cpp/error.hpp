@@ -1,4 +1,5 @@
 // Errors in the C++ layer: errno values as std::error_code, and what became of calls and operations.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_ERROR_HPP
 #define EXS_CPP_ERROR_HPP
 

@@ -1,4 +1,5 @@
 // Runs coroutines: dequeues the events of one queue and resumes the coroutines that await them.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_LOOP_HPP
 #define EXS_CPP_LOOP_HPP
 

@@ -1,4 +1,5 @@
 // The library, registered memory, addresses, event queues and events.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_OBJECTS_HPP
 #define EXS_CPP_OBJECTS_HPP
 

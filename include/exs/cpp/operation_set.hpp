@@ -1,4 +1,5 @@
 // The operations that coroutines of a loop await.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_OPERATION_SET_HPP
 #define EXS_CPP_OPERATION_SET_HPP
 

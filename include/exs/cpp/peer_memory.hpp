@@ -1,4 +1,5 @@
 // Snapshots of the peer's memory that coroutines await: one receive after the other, none of which blocks.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_PEER_MEMORY_HPP
 #define EXS_CPP_PEER_MEMORY_HPP
 

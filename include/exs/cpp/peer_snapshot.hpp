@@ -1,5 +1,6 @@
 // How a snapshot of the peer's memory is taken: which read comes next, and what it means. The reads themselves are
 // done by others: the calls of exs.h, which block, and the coroutines of exs.hpp, which do not.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_PEER_SNAPSHOT_HPP
 #define EXS_CPP_PEER_SNAPSHOT_HPP
 

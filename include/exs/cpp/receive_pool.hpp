@@ -1,4 +1,5 @@
 // Receive buffers that many sockets share.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_RECEIVE_POOL_HPP
 #define EXS_CPP_RECEIVE_POOL_HPP
 

@@ -1,4 +1,5 @@
 // What a peer has on its loop, and the calls of it that coroutines await.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SERVICE_CALLS_HPP
 #define EXS_CPP_SERVICE_CALLS_HPP
 

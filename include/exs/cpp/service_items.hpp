@@ -1,4 +1,5 @@
 // The contents of messages to services: short items, which are copied, and long items, which stay where they are.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SERVICE_ITEMS_HPP
 #define EXS_CPP_SERVICE_ITEMS_HPP
 

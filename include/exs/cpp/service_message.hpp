@@ -1,4 +1,5 @@
 // What arrives: messages and requests at a service, and replies at who asked.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SERVICE_MESSAGE_HPP
 #define EXS_CPP_SERVICE_MESSAGE_HPP
 

@@ -1,4 +1,5 @@
 // Keys, IDs and capabilities of services.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SERVICE_NAMES_HPP
 #define EXS_CPP_SERVICE_NAMES_HPP
 

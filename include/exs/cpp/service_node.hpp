@@ -1,4 +1,5 @@
 // A node of services on a loop.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SERVICE_NODE_HPP
 #define EXS_CPP_SERVICE_NODE_HPP
 

@@ -1,4 +1,5 @@
 // A service to send to, on any host.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SERVICE_PEER_HPP
 #define EXS_CPP_SERVICE_PEER_HPP
 

@@ -1,4 +1,5 @@
 // Requests to a service: one that is awaited as a whole, and one whose parts are awaited.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SERVICE_REQUESTS_HPP
 #define EXS_CPP_SERVICE_REQUESTS_HPP
 

@@ -1,4 +1,5 @@
 // A service of a node: its messages, and where it goes.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SERVICE_SERVED_HPP
 #define EXS_CPP_SERVICE_SERVED_HPP
 

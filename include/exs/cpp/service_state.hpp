@@ -1,4 +1,5 @@
 // What a service has on its loop.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SERVICE_STATE_HPP
 #define EXS_CPP_SERVICE_STATE_HPP
 

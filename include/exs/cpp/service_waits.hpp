@@ -1,4 +1,5 @@
 // The coroutines that wait for a node of services, and the lines in which they stand.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SERVICE_WAITS_HPP
 #define EXS_CPP_SERVICE_WAITS_HPP
 

@@ -1,4 +1,5 @@
 // Memory that a program leaves open to its peer, and the events that tell of the peer's use.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SHARED_MEMORY_HPP
 #define EXS_CPP_SHARED_MEMORY_HPP
 

@@ -10,6 +10,7 @@
 //     both, and one of the two slots stays as it is.
 //  3. By the same count the newest slot that outlasts d more updates is at most 4 d + 2 updates old: doubling
 //     the age that a slot reaches costs one slot.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SLOT_CHOICE_HPP
 #define EXS_CPP_SLOT_CHOICE_HPP
 

@@ -1,4 +1,5 @@
 // A socket whose operations complete with events on a queue.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_SOCKET_HPP
 #define EXS_CPP_SOCKET_HPP
 

@@ -1,4 +1,5 @@
 // Coroutines: a Task<T> is awaited by another coroutine or run by a Loop.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_TASK_HPP
 #define EXS_CPP_TASK_HPP
 

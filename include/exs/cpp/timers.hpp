@@ -1,4 +1,5 @@
 // The coroutines of a loop that wait for a time.
+// SPDX-License-Identifier: BSD-2-Clause
 #ifndef EXS_CPP_TIMERS_HPP
 #define EXS_CPP_TIMERS_HPP
 

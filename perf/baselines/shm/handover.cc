@@ -1,4 +1,5 @@
 // Hand-overs: two processes take turns, and a round trip is two of them.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <linux/futex.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>

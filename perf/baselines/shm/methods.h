@@ -1,4 +1,5 @@
 // Operations between two processes of one machine by memory and kernel alone, without exs.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Moves of bytes from the memory of another process, or between shared pages.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 // shm-baseline: hand-overs of a cache line, wake-ups, reads of another process's memory, and copies on one machine without exs. The
 // figures bound those of the shm provider.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/exs.h>
 
 #include <array>

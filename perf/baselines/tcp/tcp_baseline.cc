@@ -1,4 +1,5 @@
 // tcp-baseline: plain TCP between two processes of this machine, measured like exs-blast and exs-ping, for comparison.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <arpa/inet.h>
 #include <exs/exs.h>
 #include <netinet/in.h>

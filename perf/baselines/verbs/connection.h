@@ -1,4 +1,5 @@
 // A connected queue pair with its memory and completion queues. On failure a call throws tools::Failure with the step that failed.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rdma/rdma_cma.h>

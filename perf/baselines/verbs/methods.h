@@ -1,4 +1,5 @@
 // Operations of an RDMA device between two processes of one machine, with libibverbs and librdmacm alone.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

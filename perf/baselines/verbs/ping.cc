@@ -1,4 +1,5 @@
 // SEND and RECV there and back. A round trip costs each end one send without a completion, one receive, and one event to sleep on.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/baselines/verbs/connection.h"
 #include "perf/baselines/verbs/methods.h"
 #include "perf/baselines/verbs/process_pair.h"

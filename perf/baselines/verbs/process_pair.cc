@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "perf/baselines/verbs/process_pair.h"
 
 #include <csignal>

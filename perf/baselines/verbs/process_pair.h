@@ -1,4 +1,5 @@
 // The two processes, and their messages beside the RDMA connection.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
 // RDMA READs, several pending, each into the next of as many buffers. The end that is read sleeps.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,5 +1,6 @@
 // verbs-baseline: SENDs there and back, and READs, by an RDMA device between two processes of one machine without exs. The figures bound
 // those of the verbs provider.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <arpa/inet.h>
 #include <exs/exs.h>
 

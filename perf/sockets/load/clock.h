@@ -1,4 +1,5 @@
 // The clock of the loads, in seconds.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <ctime>

@@ -1,4 +1,5 @@
 // The load echo: one message there and back.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdio>
 #include <vector>
 

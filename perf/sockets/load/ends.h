@@ -1,4 +1,5 @@
 // Stream sockets of a load, TCP or Unix, as any program uses them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // The load file: calls on a file.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <unistd.h>
 
 #include <algorithm>

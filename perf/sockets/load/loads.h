@@ -1,4 +1,5 @@
 // The loads, and their servers. Each load prints a line of JSON.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // sockets-load: small loads on sockets, for perf/sockets/run. It makes plain calls and knows nothing of exs; its user chooses the
 // preloaded library and the sockets.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <getopt.h>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // The load requests: a connection for each request.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdio>
 #include <vector>
 

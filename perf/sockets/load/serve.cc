@@ -1,4 +1,5 @@
 // The servers of the loads.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdio>
 #include <vector>
 

@@ -1,4 +1,5 @@
 // The load start: starts of a program that does nothing.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <spawn.h>
 #include <sys/wait.h>
 

@@ -1,4 +1,5 @@
 // The load stream: messages one way, and an answer after the last one.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdio>
 #include <vector>
 

@@ -1,4 +1,5 @@
 // POSIX asynchronous I/O. Threads of the C library make its calls below our names, so TCP serves it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <aio.h>
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Functions that give out numbers and take them back.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/stat.h>

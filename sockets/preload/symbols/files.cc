@@ -1,4 +1,5 @@
 // Transfers between a connection and a file or pipe.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/sendfile.h>

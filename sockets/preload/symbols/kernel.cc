@@ -1,4 +1,5 @@
 // Calls that go past the C library's functions: by number, by io_uring, and through filters of system calls.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/seccomp.h>

@@ -1,6 +1,7 @@
 // Ways to the C library's functions past our names: its handle (ctypes, JNA, P/Invoke), and libraries that
 // search their own dependencies first (deep binding). Lookups by handle get our functions. The layer does not
 // see calls by deep binding, so TCP serves the process from then on.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <dlfcn.h>
 #include <gnu/lib-names.h>
 

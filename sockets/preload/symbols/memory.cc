@@ -1,4 +1,5 @@
 // mlockall and munlockall: the layer limits its own memory while all memory is locked.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/mman.h>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // How a process makes another one, becomes another program, or ends.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <sched.h>
 #include <spawn.h>

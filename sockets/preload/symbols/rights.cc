@@ -1,4 +1,5 @@
 // How a process gives up rights, or gets others.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sched.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // Signal actions. The layer's handlers precede the program's for two signals, and for handlers that block these
 // (reach.h). No program sees them.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <csignal>
 
 #include "sockets/preload/libc.h"

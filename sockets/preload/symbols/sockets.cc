@@ -1,4 +1,5 @@
 // How connections begin and end, and their options.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,5 +1,6 @@
 // stdio, whose functions read and write below our names. A connection with a stream of the program goes back
 // to TCP, because our stream could not do all that the C library's does (freopen, wide characters).
+// SPDX-License-Identifier: BSD-2-Clause
 #include "sockets/preload/symbols/streams.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
 // The standard streams of stdio.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 namespace exs::sockets {

@@ -1,4 +1,5 @@
 // read, write, send, recv and their relatives.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/socket.h>
 #include <sys/uio.h>
 

@@ -1,4 +1,5 @@
 // vfork in assembly, because it returns twice on one stack, which no compiled function survives.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 
 #include "sockets/preload/symbols/export.h"

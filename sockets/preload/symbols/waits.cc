@@ -1,5 +1,6 @@
 // poll, select and epoll. Before a thread sleeps in the kernel it looks at connections whose peers ring no
 // bells.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/select.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/proto/message/arrived_messages.h"
 
 #include "src/base/log.h"

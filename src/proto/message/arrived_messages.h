@@ -1,5 +1,6 @@
 // The data messages of the peer, from their arrival until a receive matches them or they are refused. Checks
 // that each one may come, and gives its slot and its credit back when it is done with.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

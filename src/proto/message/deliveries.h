@@ -1,5 +1,6 @@
 // Deliveries of messages, each a receive and the message it matched, or one of them that ends without the
 // other. They finish in any order and end in theirs, with an outcome and, for an advert, with an ACK.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -13,6 +13,7 @@
 //  4. A window that its owner revoked leaves a mark in the queue if no receive was reading it: the next plain
 //     receive that reaches the mark ends with ECANCELED. Receives at an offset do until the peer sends
 //     something.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/proto/message/message_send.h"
 
 #include <new>

@@ -9,6 +9,7 @@
 //     belong, and no write can overtake one. Nothing is sent between the end of that receive and our RELEASE.
 //  3. When the peer revokes its persistent receive, the sends that were writing end with ECANCELED; if there
 //     was none, the next plain one does. Sends at an offset do until the peer offers memory again.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

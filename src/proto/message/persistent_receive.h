@@ -1,5 +1,6 @@
 // Our persistent receive from its activation until its outcome. Its window is offered to the peer. Messages
 // that the peer sent before it knew the offer are put into its memory, one by one.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,7 @@
 //     of a receive is pending. Two of a send may be pending: a REVOKE that crossed the ACK of its advert, then
 //     one of the next advert. Before a third one, the peer has acknowledged that next advert, and so has received
 //     the first REVOKE.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

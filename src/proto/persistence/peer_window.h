@@ -9,6 +9,7 @@
 //     is started, pending transfers finish, then RELEASE reports the total and the use that no NOTICE has reported.
 //  3. After an unrequested RELEASE the owner makes no new window, because the end of our direction follows
 //     it; so a REVOKE that crossed the RELEASE is the last one, and is ignored.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

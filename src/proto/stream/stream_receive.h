@@ -7,6 +7,7 @@
 //  2. Bytes are assigned in post order and at once, READs land in the order in which they were posted; so
 //     receives after the first need not wait until it is full, and events still come in post order.
 //  3. Without wait_all a receive ends with the bytes that are there: as many IMMEDIATEs as fit, or one ADVERT.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/proto/stream/stream_send.h"
 
 #include <algorithm>

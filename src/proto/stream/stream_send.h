@@ -8,6 +8,7 @@
 //     burst that follows a crowded one is expected to be crowded too: its first send is held back as well.
 //  2. Bytes are copied when their message leaves, not before: until then an operation can be cancelled whole.
 //     A message that is exactly one operation is not copied at all.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // The bytes of unmatched messages that either end holds for the other. A message that travels before its
 // match spends bytes of the receiver's window. They come back when a receive has taken it. So a peer can make
 // this process keep only bounded memory, whatever it sends.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

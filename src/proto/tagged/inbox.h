@@ -1,5 +1,6 @@
 // The destination of one peer's tagged messages. The owner of the receives finds the receive that takes each.
 // Called under the drive lock; must not call back into the connection.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -9,6 +9,7 @@
 //  3. When as many adverts are kept as agreed, the labels of the waiting receives go to the peer as one wish (tagged_send.h). The wish
 //     stands until a message comes that fits it, and grows while receives are posted that it does not cover. A wish that nobody has any
 //     more costs a few labels, so no wish is taken back.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

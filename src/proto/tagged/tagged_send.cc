@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/proto/tagged/tagged_send.h"
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 //     to open. They travel so, too, when the peer has no room for them.
 //  3. If no window can be had, or no memory may be registered, an advert becomes a HELD, and the fetched bytes go in parts, as payload.
 //     Adverts that nobody matches may hold all windows, and a receive must not wait for them.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The wanted messages of those that a peer holds back: the bits that a message must have, except ignored
 // ones.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/iwarp/backend.h"
 
 #include <fcntl.h>

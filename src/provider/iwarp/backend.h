@@ -1,5 +1,6 @@
 // How a batch of socket calls is carried out: one after another, or through an io_uring in one system call.
 // Every call is non-blocking and finished when perform() returns, so any thread may drive next.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/iwarp/chunk_pool.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Memory for frame headers and small copied payloads that wait for the socket. A link holds chunks only while
 // some of its data waits, so thousands of idle links cost nothing here. It holds one small chunk for its
 // first few messages, so thousands of links that answer at the same time cost little.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

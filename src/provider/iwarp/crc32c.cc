@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/iwarp/crc32c.h"
 
 #include <isa-l/crc.h>

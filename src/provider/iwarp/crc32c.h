@@ -1,4 +1,5 @@
 // CRC32c (Castagnoli) as MPA uses it. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

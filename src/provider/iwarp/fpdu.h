@@ -6,6 +6,7 @@
 //   read request (48):    untagged, then 20 u32 sink STag   24 u64 sink TO   32 u32 size
 //                         36 u32 source STag   40 u64 source TO
 //   then payload, pad to a multiple of 4, CRC32c (always present, zero when CRC is off).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // A connection whose MPA request is complete and waits to be answered.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

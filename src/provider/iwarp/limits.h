@@ -1,4 +1,5 @@
 // Bounds of the iwarp provider.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

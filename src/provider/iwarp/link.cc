@@ -1,4 +1,5 @@
 // The link's posts, windows and end.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/iwarp/link.h"
 
 #include <sys/socket.h>

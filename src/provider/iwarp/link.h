@@ -1,4 +1,5 @@
 // One iWARP connection on one TCP socket.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // How a link comes up: TCP connect and the MPA handshake in both roles.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,4 +1,5 @@
 // A link's work on its socket's bytes, at the port's request.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/epoll.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/iwarp/listener.h"
 
 #include <fcntl.h>

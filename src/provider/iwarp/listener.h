@@ -1,4 +1,5 @@
 // Incoming connections: TCP accept, then the peer's MPA request, within a time limit, and bounds on how many.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <list>

@@ -3,6 +3,7 @@
 //   0 16 bytes key   16 u8 flags   17 u8 revision   18 u16 private data length
 //   20 private data; with the enhanced flag it begins with u16 IRD | A,B and u16 ORD | C,D
 // Peers that are this provider put "EXSW" in front of the user's private data: it stands for 64 KiB FPDUs.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -3,6 +3,7 @@
 // The kernel's siw, as a responder, can miss what arrives between its MPA reply and the moment it hands the
 // socket over: the bytes wait, acknowledged, until more come. A zero-length RDMA WRITE is such more, and
 // means nothing to any peer. Peers that are exs need none.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

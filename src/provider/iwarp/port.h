@@ -1,4 +1,5 @@
 // One shard's iWARP traffic: decides which sockets are touched when, and in what batches.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // The common state of one port's links and listeners, and the lists by which they request work of the port.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdint>
 
 #include "src/provider/iwarp/iwarp.h"

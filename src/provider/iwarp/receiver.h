@@ -6,6 +6,7 @@
 //     CRC of its last FPDU. A bad CRC can leave placed bytes behind, but only in memory the peer may write.
 //  2. Between calls nothing of the input is kept but a partial header or trailer.
 //  3. After the first fault, or a Terminate of the peer, all further input is ignored.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

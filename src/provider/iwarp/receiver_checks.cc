@@ -1,4 +1,5 @@
 // Checks of an FPDU before it touches memory, and the effects of its end (RFC 5040-5042).
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/iwarp/receiver.h"
 
 #include <cstring>

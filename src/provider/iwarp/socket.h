@@ -1,4 +1,5 @@
 // Small facts about TCP sockets. Thread: any.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/base/status.h"

@@ -1,4 +1,5 @@
 // Plain recvmsg and sendmsg, one after another.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/provider/iwarp/backend.h"

@@ -1,5 +1,6 @@
 // Terminate messages: the reason that a peer gets before we close (RFC 5040 section 4.8). We send the RFC's
 // layout. Received ones are only logged, because widespread peers swap its nibbles.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

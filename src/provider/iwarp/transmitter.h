@@ -7,6 +7,7 @@
 //  3. Small payloads are copied behind their header when posted, so that many messages become one iovec.
 //     Large ones are sent from where they lie.
 //  4. A read that exceeds the budget holds back what was posted behind it, as a hardware send queue would.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/uio.h>

@@ -1,4 +1,5 @@
 // How the transmitter turns messages into FPDUs.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cstring>
 

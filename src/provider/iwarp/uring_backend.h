@@ -1,4 +1,5 @@
 // Batches of calls through an io_uring that belongs to the engine thread.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // A port of ours and a port of another process (or of ours), and what all links between the two share.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

@@ -5,6 +5,7 @@
 // connects to that socket unless it has a channel there already, and joins with the token; the answer carries
 // the number of the initiator's link. Two ports that invite each other have two channels, one for each
 // direction, because only having connected to a socket proves whose it is.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 //                                        is ready
 //
 // The connector checks the peer's user as soon as it has connected.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // A link's reservation on a channel: the number by which each end addresses the other's link.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

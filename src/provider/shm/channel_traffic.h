@@ -1,5 +1,6 @@
 // A channel's traffic: hands the records of its ring to the links, and lets the links continue that could not
 // do all at once.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Decides which end moves the bytes of a READ: the peer, when it is asked, or the reading end, if the peer is
 // late.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/shm/control_packet.h"
 
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
 // The messages between the two ends of a channel over its Unix socket: set-up, joins, and descriptors. Each
 // is one packet of a SOCK_SEQPACKET socket.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

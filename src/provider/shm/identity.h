@@ -1,4 +1,5 @@
 // The identity of a process on its host, and the part that an invitation carries to the peer.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,6 @@
 // A connection's two sides of joining a channel: the initiator's invitation that waits for its peer, and the
 // responder's request to join.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -15,6 +15,7 @@
 // Slot number n, counted from 0 and never reset, lies at n modulo kSlots; its lap is n / kSlots + 1 (modulo
 // 2^32). These four bytes are never anything else, so what an earlier lap left in a slot cannot look like a
 // record. The lap is stored last, with release: whoever sees it sees the record.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // The link's messages, windows and end.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/shm/link.h"
 
 #include <sys/epoll.h>

@@ -1,4 +1,5 @@
 // One connection between two processes of this host.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cerrno>

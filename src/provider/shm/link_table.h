@@ -1,4 +1,5 @@
 // The numbers by which a peer addresses the links of a channel here.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

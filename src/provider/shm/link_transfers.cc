@@ -1,4 +1,5 @@
 // The link's reads and writes, and those of the peer that it serves.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

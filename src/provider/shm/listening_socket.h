@@ -1,4 +1,5 @@
 // The abstract Unix socket at which the ports of other processes connect to a port of ours.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

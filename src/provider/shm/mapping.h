@@ -1,4 +1,5 @@
 // A memfd of fixed size, and mapped: no access within it can fault, whatever a peer does.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

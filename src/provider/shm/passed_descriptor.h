@@ -1,6 +1,7 @@
 // A descriptor that a peer has passed, of any kind. Its last close can take as long as the peer likes. With
 // SO_LINGER and unsent bytes a TCP socket takes an hour, and a file takes what its file system takes. So a
 // descriptor of another kind than honest peers pass is closed by a separate thread.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // READ and WRITE directly in the peer's memory: mapped here, or by system call. transfer_words.h explains why
 // no byte reaches the memory of a closed link.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

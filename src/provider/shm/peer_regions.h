@@ -1,4 +1,5 @@
 // The peer's exs_alloc memory that is mapped here, by the peer's key.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

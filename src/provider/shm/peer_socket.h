@@ -1,6 +1,7 @@
 // The end of a connection over a Unix socket. The peer may have sent descriptors that are unreceived, and
 // that must not be closed here (passed_descriptor.h). Nothing is received from another user, so that user's
 // connection is closed by a separate thread.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <utility>

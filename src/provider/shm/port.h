@@ -1,5 +1,6 @@
 // One shard's same-host traffic: each progress() reads the rings of all channels, and at intervals polls the
 // descriptors (new channels, doorbells, the ends of TCP connections).
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

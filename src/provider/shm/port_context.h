@@ -1,4 +1,5 @@
 // The common state of one port's channels and links.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

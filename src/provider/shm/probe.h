@@ -1,4 +1,5 @@
 // Tests whether process_vm_readv(2) and process_vm_writev(2) reach the peer's memory, by a trial.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

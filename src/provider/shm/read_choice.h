@@ -1,6 +1,7 @@
 // Chooses the way of a READ of memory that is not mapped here: in pieces, which both ends copy at the same
 // time, or by a system call of the reading end. The faster way depends on the machine, on the threads' cores
 // and on the length. So both are tried on the application's reads, and tried again after some thousand reads.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // The meaning of a ring's records for links. Both ends run on one machine, so integers have the host's order.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

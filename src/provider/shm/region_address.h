@@ -1,4 +1,5 @@
 // The address of a window in the form for the peer.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

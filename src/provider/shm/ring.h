@@ -17,6 +17,7 @@
 // Hostile peers. Every word is loaded once, checked, then used; an index is taken modulo the ring, so no
 // value leads outside the segment, and what is where in the annex each end knows by itself. The bytes of a record may change
 // while they are copied: what copy() gives is private.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

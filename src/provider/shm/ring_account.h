@@ -1,5 +1,6 @@
 // How far an end of a ring has come: in slots, and in bytes of the annex. Both ends count alike from the lengths of the records,
 // so no position is ever passed, and none that a peer writes is used.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

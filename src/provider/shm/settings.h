@@ -1,4 +1,5 @@
 // The settings of the same-host provider, from the environment or from a test.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

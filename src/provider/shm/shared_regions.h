@@ -1,4 +1,5 @@
 // The process's exs_alloc memory, which peers may map: found by the key of the registration.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

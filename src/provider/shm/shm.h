@@ -1,4 +1,5 @@
 // The same-host provider: rings in shared memory for messages, plain copies for RDMA.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // The staging areas of a channel: bytes of READ and WRITE that take the way through shared memory, in pieces.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

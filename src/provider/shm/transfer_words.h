@@ -13,6 +13,7 @@
 // memory back. So the end that accesses says so first (`accessing`), then checks whether links closed that it
 // does not know of yet (`closings`); the end that closes counts first, then waits for an access to its link
 // to end. Each access is short.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // Notices from the kernel when an address of this host has gone. A device that loses its address does not
 // notify its connections.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
 // Registered memory of the library's own, cut into equal buffers: what messages are received into and sent
 // from.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/verbs/cm_channel.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // The connection manager's events for the ids of one port or one listening socket.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <rdma/rdma_cma.h>

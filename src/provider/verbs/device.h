@@ -1,5 +1,6 @@
 // An RDMA device as this process uses it: one protection domain, the memory registered there, what it can do,
 // and its asynchronous events.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <infiniband/verbs.h>

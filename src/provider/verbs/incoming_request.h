@@ -1,4 +1,5 @@
 // A connection whose peer's request waits to be answered.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // One connection over an RDMA device.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // How a link comes to stand: the connection manager's events, in order.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

@@ -1,4 +1,5 @@
 // One shard's connections over RDMA devices.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // The common state of a port, its links and its listeners.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

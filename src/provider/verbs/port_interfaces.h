@@ -1,5 +1,6 @@
 // The network interface of each port of each RDMA device, by the kernel's word over netlink: /sys names it
 // for RoCE alone, and for iWARP since Linux 6.5.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <map>

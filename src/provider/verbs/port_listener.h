@@ -1,4 +1,5 @@
 // A port's view of a listening socket's IDs: it looks at their events and hands out requests.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // Listens for peers of RDMA devices on the addresses of one socket.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // A reliable connected queue pair: work requests out, completions in. Knows nothing of how the
 // connection came to be.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -12,6 +12,7 @@
 //     each queue pair has as many receives of its own as its peer has credits.
 //  4. A queue pair is gone when it has been destroyed and both its completion queues have been emptied: then
 //     its number may come back.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <infiniband/verbs.h>

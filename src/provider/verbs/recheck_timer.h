@@ -1,6 +1,7 @@
 // Rings a sleeper's port some time after work requests were left pending without a waiter. A request that
 // cannot complete shows a peer's silence. This is a timer and no deadline, so a thread that sleeps between
 // two messages need not know the time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/timerfd.h>

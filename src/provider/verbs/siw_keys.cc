@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/verbs/siw_keys.h"
 
 #include <linux/types.h>

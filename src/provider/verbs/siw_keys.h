@@ -2,6 +2,7 @@
 // mapping it. Kernel and library both reserve one of these keys for "no queue". The queue that begins at that
 // page is made, mistaken for a failure and destroyed again. So a process with many connections loses one
 // without a cause in errno.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/provider/verbs/device.h"

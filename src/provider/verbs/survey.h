@@ -1,5 +1,6 @@
 // The RDMA devices of this machine, as /sys shows them. It opens no device and calls no RDMA library, so a
 // look is safe for any user.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
 // The reasons against RDMA on this machine, in words for users.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <linux/capability.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

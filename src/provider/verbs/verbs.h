@@ -1,4 +1,5 @@
 // The provider for RDMA devices: InfiniBand, RoCE and iWARP through rdma-core.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <memory>

@@ -2,6 +2,7 @@
 # A browser gets a page with pictures by TCP, while exs-fetch gets them by exs from the same server; both have the same sums.
 #   browser.sh [FOLDER-OF-THE-BUILD]
 # For scripts/test --long: the browser is Debian's chromium, which scripts/setup --suites installs.
+# SPDX-License-Identifier: BSD-2-Clause
 set -euo pipefail
 root=$(dirname "$(readlink -f "$0")")/../../..
 export EXS_BUILD=${1:-$root/build/release}

@@ -1,4 +1,5 @@
 // Batches of socket calls: the ring for the engine thread, plain calls for every other, the same results.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <thread>

@@ -1,4 +1,5 @@
 // A peer whose bytes the test writes and reads itself, against a port that runs in the same thread.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // Frame memory: little for few messages, much for many, and used again.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/iwarp/chunk_pool.h"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,5 @@
 // Golden bytes: the layouts of iWARP as other implementations put them on the wire.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 

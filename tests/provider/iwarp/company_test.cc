@@ -1,4 +1,5 @@
 // Messages that nobody waits for: they leave with others, at the next flush, or before a sleep.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/ioctl.h>
 #include <array>
 #include <boost/test/unit_test.hpp>

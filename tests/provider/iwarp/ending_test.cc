@@ -1,5 +1,6 @@
 // How links end: by close(), by the peer's FIN or reset, by a fault of the peer, by its Terminate; and
 // windows.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include "tests/provider/iwarp/byte_peer.h"

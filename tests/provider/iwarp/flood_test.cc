@@ -1,5 +1,6 @@
 // Frames that cost their sender nothing, in a flood: one look of the port takes a bounded number of them, however
 // many wait, and what another connection says is heard in that look.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <netinet/tcp.h>
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,6 @@
 // Hand-made FPDUs, written without the codec under test, and a receiver with a client that notes what it is
 // told.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Two ports, joined by one link over loopback TCP.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstring>

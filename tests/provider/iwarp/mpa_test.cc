@@ -1,4 +1,5 @@
 // MPA set-up in both roles against a peer played by hand.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 
 #include <deque>

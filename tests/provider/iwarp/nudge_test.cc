@@ -1,5 +1,6 @@
 // An initiator nudges a foreign responder that stays silent, when it is due and no other time; a responder
 // bears being nudged.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include "tests/provider/iwarp/byte_peer.h"

@@ -1,4 +1,5 @@
 // A relay between two TCP peers that notes what it forwards, and writes it as a capture of one connection.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // A port of iWARP that the test drives, by a clock that the test alone moves.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/provider/connector.h"

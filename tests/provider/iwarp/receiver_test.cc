@@ -1,4 +1,5 @@
 // The receive state machine: any split of the stream, and everything a peer may do wrong.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <functional>

@@ -1,4 +1,5 @@
 // Loopback TCP sockets for tests. Ports are always chosen by the kernel.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <netinet/in.h>

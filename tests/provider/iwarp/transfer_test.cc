@@ -1,5 +1,6 @@
 // SEND, WRITE and READ over sockets with little room, on both backends. What every link promises is tested in
 // tests/contract/.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

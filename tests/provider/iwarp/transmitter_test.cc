@@ -1,4 +1,5 @@
 // The send queue: whatever the socket takes at a time, the stream is right and every post ends once.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <deque>

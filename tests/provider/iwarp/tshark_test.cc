@@ -1,4 +1,5 @@
 // Wireshark's dissectors, an implementation that is not ours, must understand every byte two ports exchange.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstdio>

@@ -1,4 +1,5 @@
 // Two ports of one host find each other, or say why not.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/shm/channel_directory.h"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,5 @@
 // What a channel does once it is there: numbers, doorbells, regions, and its end.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/shm/channel.h"
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,6 @@
 // Records that cost their sender nothing, in a flood: one look of the port takes a bounded number of them, and what
 // another process says is heard in that look.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -3,6 +3,7 @@
 // receives, and end in nothing but ended links.
 //
 //   tests-provider-shm --run_test=fuzz_test -- --seconds N --seed S
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <iostream>

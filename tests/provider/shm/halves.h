@@ -1,4 +1,5 @@
 // Ports without links: what the directory and the channels need of one, turned by the test's thread.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // A port with a link of ours, and a peer of it that writes what it likes into its rings.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "src/provider/shm/claims.h"

@@ -1,5 +1,6 @@
 // A peer that breaks the rules loses its connection, or its channel, and touches nothing that is not open to
 // it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,5 @@
 // Two ports, joined by one link over shared memory, with a loopback TCP connection for its end.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // Messages, and how links end.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include "tests/provider/shm/link_pair.h"

@@ -1,4 +1,5 @@
 // Which descriptors of a peer are mapped.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/shm/mapping.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // Channels between processes: one that is confined, one of another user, one that is killed.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sys/resource.h>
 
 #include <boost/test/unit_test.hpp>

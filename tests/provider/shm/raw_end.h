@@ -1,4 +1,5 @@
 // One end of a set-up played by the test, which may say anything.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <fcntl.h>

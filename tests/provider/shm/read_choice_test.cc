@@ -1,4 +1,5 @@
 // Which way a READ takes: both are tried, and the choice follows what they took, by a clock that the test alone moves.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/shm/read_choice.h"
 
 #include <boost/test/unit_test.hpp>

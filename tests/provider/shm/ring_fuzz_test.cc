@@ -4,6 +4,7 @@
 //   provider.shm.ring_fuzz_test [--seconds N] [--seed S]
 // Even rounds take mutations and calls in turn and are the same again for the same seed; in odd rounds the
 // peer is a thread.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

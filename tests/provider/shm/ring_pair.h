@@ -1,4 +1,5 @@
 // A segment with its writer and its reader, and messages that tell when a byte is wrong.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // One way of a 64-byte record through the ring between two processes, each on a core of its own, beside what
 // handing over one cache line takes: median, over batches, of half a round trip.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <sched.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The ring of messages in shared memory: order, room, sleep, and what a peer may write into it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/shm/ring.h"
 
 #include <poll.h>

@@ -1,4 +1,5 @@
 // Peers, another user's and allowed ones, who leave a descriptor at a port whose last close takes as long as they like.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,4 +1,5 @@
 // READ and WRITE, each of the ways they can go. What every link promises is tested in tests/contract/.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

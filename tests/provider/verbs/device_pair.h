@@ -1,4 +1,5 @@
 // Two ports, joined by one link over the RDMA device that carries EXS_TEST_ADDRESS.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <arpa/inet.h>

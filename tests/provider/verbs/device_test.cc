@@ -1,4 +1,5 @@
 // A device as a process uses it.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include <rdma/rdma_cma.h>

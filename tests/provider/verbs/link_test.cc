@@ -1,4 +1,5 @@
 // A link over a real device: set-up, messages, reads, writes, windows, ends.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
 #include "tests/provider/verbs/device_pair.h"

@@ -1,4 +1,5 @@
 // A server of everything.x and its client.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,5 @@
 // The procedures of everything.x.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstring>
 #include <thread>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/rpc/fast/everything_server.h"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,5 @@
 // A server of everything.x, in a thread of this process.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <arpa/inet.h>

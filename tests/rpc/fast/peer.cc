@@ -1,6 +1,7 @@
 // The other process of faults_test.
 //   rpc-stub-peer server        serves everything.x, prints its port
 //   rpc-stub-peer client PORT   calls for ever, prints a line after the first call
+// SPDX-License-Identifier: BSD-2-Clause
 #include <cstdio>
 #include <cstring>
 

@@ -1,4 +1,5 @@
 // An end of a connection of exs-rpc whose every frame is the test's own.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <boost/test/unit_test.hpp>

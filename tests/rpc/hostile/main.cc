@@ -2,6 +2,7 @@
 //   rpc-hostile cases PORT                   each case with a connection of its own
 //   rpc-hostile crowd PORT STRANGERS         links without HELLO, until the standard input ends
 //   rpc-hostile random PORT ROUNDS SEED      right messages with wrong bytes
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/rpc/hostile/stranger.h"
 
 #include <arpa/inet.h>

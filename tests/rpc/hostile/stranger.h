@@ -1,4 +1,5 @@
 // An end of a link that says whatever it likes: a client's handle of libtirpc, by which it asks for a token, and an exs socket.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <exs/exs.h>

@@ -1,4 +1,5 @@
 /* What rpcbind and the portmapper are asked. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <rpc/pmap_clnt.h>
 #include <rpc/rpcb_clnt.h>
 

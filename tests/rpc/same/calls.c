@@ -1,4 +1,5 @@
 /* Calls without handles and with them, errors in words, proofs of identity. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <rpc/pmap_clnt.h>
 #include <rpc/rpc_com.h>
 

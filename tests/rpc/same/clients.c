@@ -1,4 +1,5 @@
 /* Creators of handles. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <rpc/pmap_clnt.h>
 #include <rpc/raw.h>
 #include <rpc/rpcb_clnt.h>

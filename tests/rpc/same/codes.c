@@ -1,4 +1,5 @@
 /* Messages, encoded and decoded. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "tests/rpc/same/same.h"
 /* clang-format off: it needs the one before it */

@@ -1,4 +1,5 @@
 /* Networks and names of programs. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <rpc/auth_des.h>
 #include <rpc/netdb.h>
 #include <unistd.h>

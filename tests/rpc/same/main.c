@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include <signal.h>
 
 #include "tests/rpc/same/same.h"

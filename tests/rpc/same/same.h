@@ -1,5 +1,6 @@
 /* Programs that call each function of libtirpc's manual pages, with right arguments and wrong ones, and print what comes of it, without
  * what differs from run to run. test_sameness.py compares what they print with exs-sunrpc and without it. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #pragma once
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* Proofs of identity by keys, where nobody has keys. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <rpc/auth_des.h>
 #include <rpc/auth_gss.h>
 #include <rpc/rpcsec_gss.h>

@@ -1,4 +1,5 @@
 /* Functions of servers: transports of each kind, programs of theirs, and requests that a child sends. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <poll.h>
 #include <rpc/pmap_clnt.h>
 #include <rpc/raw.h>

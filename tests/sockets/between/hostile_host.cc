@@ -4,6 +4,7 @@
 //
 //   sockets-hostile-host calling VICTIM_PORT AGENT_PORT ROUNDS SEED    the victim accepts (hostile/victim.py listen)
 //   sockets-hostile-host called ROUNDS SEED    the victim connects; prints two ports: TCP's and the agent's
+// SPDX-License-Identifier: BSD-2-Clause
 #include <arpa/inet.h>
 #include <exs/exs.h>
 #include <netinet/in.h>

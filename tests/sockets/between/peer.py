@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A socket program without knowledge of exs: peer.py PLAY SIDE ADDRESS PORT. The called side first prints its port on a
 line."""
 import contextlib

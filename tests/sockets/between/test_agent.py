@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """exs-sockets-agent against users of its host, and against strangers who want to stop it. EXS_SOCKETS_AGENT is the
 agent. The test has a network of its own (tests/support/alone.cc), and so its own abstract names."""
 import array

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs without knowledge of exs, with a lane between hosts. Both ends run on one host that counts as two
 (local=off). In the rig their bytes go by an RDMA device (EXS_TEST_ADDRESS). Elsewhere they go by exs over TCP, which
 tests everything except the device. EXS_SOCKETS_LIBRARY and EXS_SOCKETS_AGENT are the library and exs-sockets-agent."""

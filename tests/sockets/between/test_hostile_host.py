@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs with a lane to a host that sends false frames (hostile_host.cc). Each connection must end in time, as one of
 TCP may, and leave nothing behind; the program goes on. EXS_SOCKETS_LIBRARY, EXS_SOCKETS_AGENT and EXS_HOSTILE_HOST are
 the programs. EXS_LONG_SECONDS adds rounds."""

@@ -8,6 +8,7 @@
 //   child HOW         in each round a child that closes the connection: by vfork (VFORK), by fork through syscall(2) (CALL)
 //                     or past the C library (INSTRUCTION)
 // Prints "rounds N" for each end that has completed all its rounds.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <arpa/inet.h>
 #include <errno.h>
 #include <liburing.h>

@@ -7,6 +7,7 @@
 //   parent     the server gives up rights, and its later child keeps them
 // Prints "rounds" for each end that has completed all its rounds, and "writes" once the child has written
 // everything.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/capability.h>

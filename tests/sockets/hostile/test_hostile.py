@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs with libexs_sockets.so against a peer that breaks the layer's protocol on purpose. Each connection must end
 in time, as one of TCP may, and leave nothing behind. EXS_SOCKETS_LIBRARY is the library; EXS_LONG_SECONDS lengthens the
 scribbling."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs with libexs_sockets.so that go past the C library, or forbid themselves system calls (past_libc.c).
 EXS_SOCKETS_LIBRARY is the library, EXS_PAST_LIBC the program."""
 import os

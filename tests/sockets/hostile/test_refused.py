@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The kernel refuses what the layer needs. Programs must continue by TCP without an error. EXS_SOCKETS_LIBRARY is the
 library, EXS_CONFINED the program that removes rights."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Processes of one family with libexs_sockets.so, one of which gives up rights and turns against the others
 (relatives.c). EXS_SOCKETS_LIBRARY is the library, EXS_RELATIVES the program. Needs root, which has rights to give up."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Connections between programs of two users, with libexs_sockets.so: which users share memory, and what another user's
 program may not do. EXS_SOCKETS_LIBRARY is the library. Needs root, which can become other users."""
 import array

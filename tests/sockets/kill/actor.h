@@ -1,5 +1,6 @@
 // A program of a round. It executes commands, one call after the other, and records its progress in memory
 // that it shares with the round.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

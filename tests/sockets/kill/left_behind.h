@@ -1,5 +1,6 @@
 // Leftovers that a round must not have: names of Unix sockets, memory files, descriptors. Thread: the
 // round's.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

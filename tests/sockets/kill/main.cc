@@ -1,5 +1,6 @@
 // Kills one of two connected programs at each step of its work: first with plain TCP, then with a preloaded
 // library. The survivor may see only what it sees with TCP. README.md has the details.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/personality.h>

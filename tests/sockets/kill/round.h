@@ -1,6 +1,7 @@
 // One round. It brings two programs to a moment, and kills the victim, or stops it for a while, at a place in
 // its step. The survivor reports what it sees. Thread: the only one of a process, with the library preloaded
 // or without.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // What two connected programs do up to a moment, and what one of them, the victim, does then until its death.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Runs a process to a place in its step, by ptrace. A place is a number of system calls' beginnings and ends,
 // and of instructions after the last of these. Thread: the round's only one, in the process's parent.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Servers and clients without knowledge of exs. They run plainly and with libexs_sockets.so, and must print the same.
 EXS_SOCKETS_LIBRARY is the library."""
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """vsftpd and curl, which transfer files both ways. vsftpd's seccomp sandbox is off, because it kills programs with new
 kernels and C libraries, even without exs."""
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Python's http.server with curl and wget."""
 import pathlib
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """openbsd-inetd, which accepts connections for programs that it starts, and starts others that accept themselves."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """iperf3 both ways, with several connections."""
 import json
 import time

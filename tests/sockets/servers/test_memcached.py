@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """memcached, with a client that speaks its protocol."""
 import unittest
 

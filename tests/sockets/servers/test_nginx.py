@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """nginx with curl, which fetches several files over one connection, and wrk."""
 import pathlib
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Only one end is preloaded. The packets must be those of plain TCP, in number, order, length and contents."""
 import os
 import socket

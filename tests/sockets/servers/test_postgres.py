@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """postgresql with psql and pgbench: one process for each connection. If root runs the test, the programs run as the
 user postgres."""
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """redis-server, redis-cli and redis-benchmark."""
 import unittest
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """openssh-server, which executes itself for each connection and separates its privileges, with ssh and scp."""
 import hashlib
 import os

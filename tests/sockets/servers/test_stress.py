@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """stress-ng's work on sockets and descriptors, with its own checks."""
 import os
 import pathlib

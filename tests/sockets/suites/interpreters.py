@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Suites of other languages, whose tests are scripts."""
 import os
 import re

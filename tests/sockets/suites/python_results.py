@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs one module of Python's own tests. Writes a line for each test, with its result and its name.
     python_results.py RESULTS MODULE [TEST...]"""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The common parts of all suites."""
 import atexit
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The suites: how to run each, and how to read its results."""
 import os
 import pathlib

@@ -1,4 +1,5 @@
 // The process that makes the calls: this program with --actor, so that a library is preloaded into it.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 namespace twin {

@@ -1,5 +1,6 @@
 // A call in both worlds, with equal results in both. Only the arrival of bytes may differ in time, so
 // questions are repeated for a while before a difference counts. Thread: the controller's only one.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

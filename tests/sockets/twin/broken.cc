@@ -1,5 +1,6 @@
 // A library with deliberate faults, preloaded to test that sockets-twin finds them. TWIN_BREAK selects the
 // fault; it happens at a certain call of each process.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <dlfcn.h>
 #include <poll.h>
 #include <sys/socket.h>

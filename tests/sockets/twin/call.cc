@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/sockets/twin/call.h"
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // One call under test, made in an actor. Thread: any, one call at a time each.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include "tests/sockets/twin/protocol.h"

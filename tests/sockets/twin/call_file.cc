@@ -1,4 +1,5 @@
 // Calls that move bytes between a connection and a file, a pipe or a stdio stream.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>

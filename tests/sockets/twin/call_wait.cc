@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include <linux/sockios.h>
 #include <poll.h>
 #include <sys/epoll.h>

@@ -1,4 +1,5 @@
 // A second thread of an actor, for a call that blocks. Thread: the actor's first.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
 // Commands and answers in words.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <string>

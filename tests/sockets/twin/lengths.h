@@ -1,4 +1,5 @@
 // Telling lengths: none, few bytes, about a ring of 4 KiB, and others.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

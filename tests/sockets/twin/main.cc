@@ -1,5 +1,6 @@
 // sockets-twin: random scripts of socket calls, run by plain processes and by processes with a library preloaded. Results,
 // errno, bytes and readiness must be the same at each step.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <getopt.h>
 #include <sys/prctl.h>
 

@@ -1,5 +1,6 @@
 // The state of a world: processes, their descriptors, connections, and the bytes in transit. The model knows
 // which calls would block for ever and which bytes are due. The plain world defines the results.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>

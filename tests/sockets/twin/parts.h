@@ -1,4 +1,5 @@
 // A buffer cut into parts of unequal length, for calls that take a vector.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/uio.h>

@@ -1,4 +1,5 @@
 // The controller's commands and the actor's answers: one struct each way, over a Unix socketpair.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

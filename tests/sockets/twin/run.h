@@ -1,4 +1,5 @@
 // Runs scripts: draws them from a seed, reports a difference, and shortens the failing script.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

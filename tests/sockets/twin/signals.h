@@ -1,4 +1,5 @@
 // Counts the signals of an actor.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Plays a script in two worlds, with a model of their state. Thread: the controller's only one.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
 // Steps that move bytes.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

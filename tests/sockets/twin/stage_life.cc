@@ -1,4 +1,5 @@
 // Steps that make, copy and end connections.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>

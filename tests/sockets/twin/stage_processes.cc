@@ -1,4 +1,5 @@
 // Steps that make, change and end processes, and pass connections between them.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <sys/socket.h>
 

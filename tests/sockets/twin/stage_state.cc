@@ -1,4 +1,5 @@
 // Steps that read and change the state of a connection.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>

@@ -1,4 +1,5 @@
 // Steps that ask for readiness, and calls that block until another step ends them.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>

@@ -1,6 +1,7 @@
 // A script is a list of steps. A step has an action, a process, a connection, and three random numbers for
 // the rest. The run decides their meaning by the state of the world. So a step means something, or nothing,
 // whatever earlier steps are dropped.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <array>

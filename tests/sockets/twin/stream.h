@@ -1,5 +1,6 @@
 // The bytes of a stream. Each depends on the stream and on its position, so that a lost, doubled or moved
 // byte shows.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // The processes of one world, plain or with a preloaded library, and their channels. Thread: the controller's
 // only one.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """What exsdev promises beyond MPJ Express's own programs, with the JVM's checks of native calls, and how its launcher fails.
 EXS_MPJRUN and EXS_MPJ_CHECKS name the launcher and the archive of DeviceCheck."""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """The kernels compute what is known to be right, on one device of MPJ Express, and say so in one object of JSON.
 EXS_MPJ_DEVICE and EXS_MPJ_KERNELS name the device and the archive."""
 import json

@@ -1,4 +1,5 @@
 // The calls of exs/service.h, and checks of the structures that Java knows.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <exs/service.h>
 #include <exs_service_CallFrame.h>
 #include <exs_service_Capability.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 package exs;
 
 /** The end of a wait that is cut into slices, to check for an interrupt after each. */

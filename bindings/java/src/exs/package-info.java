@@ -6,4 +6,5 @@
  * <p>The library libexs-java.so is found by {@code java.library.path}, or is the file that the system property {@code exs.library} names. It
  * installs no signal handler, and its threads are none of the JVM's.
  */
+/* SPDX-License-Identifier: BSD-2-Clause */
 package exs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HashMap;

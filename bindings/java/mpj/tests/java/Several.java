@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;

@@ -18,4 +18,5 @@
  * <p>The classes load {@code libexs-java-service.so} when the first of them is used, so programs without services need neither it nor
  * libexs-service.
  */
+/* SPDX-License-Identifier: BSD-2-Clause */
 package exs.service;

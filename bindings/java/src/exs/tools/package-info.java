@@ -1,2 +1,3 @@
 /** Benchmark programs. */
+/* SPDX-License-Identifier: BSD-2-Clause */
 package exs.tools;

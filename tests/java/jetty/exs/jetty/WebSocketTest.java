@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 package exs.jetty;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 package exs.mpj.kernels;
 
 /** Transforms of many lines of one length, a power of two; complex numbers are stored as pairs. Results are not scaled. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 package exs.mpj.kernels;
 
 /** One of the programs. An object belongs to one rank: under smpdev ranks are threads of one process and share what is static. */

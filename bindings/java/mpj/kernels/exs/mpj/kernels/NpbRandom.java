@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 package exs.mpj.kernels;
 
 /** The generator of the NAS Parallel Benchmarks: x' = 5^13 x mod 2^46. Any member of the sequence can be reached at once. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 package exs.mpj.kernels;
 
 /** The four operations of MG between neighbouring points. Weights belong to distances: the point, faces, edges, corners of its cube. */
