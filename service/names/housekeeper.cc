@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/names/housekeeper.h"
 
 #include <sys/epoll.h>
@@ -161,7 +162,7 @@ void Housekeeper::do_what_is_due() {
 std::int64_t Housekeeper::next_time() const {
   std::int64_t time = kNever;
   for (const Question& question : questions_) time = std::min(time, question.limit_ns);
-  for (const Search& search : searches_) time = std::min({time, search.next_ns, search.patience.limit_ns()});
+  for (const Search& search : searches_) time = std::min(time, search.due_ns());
   for (const auto& [sink, rings] : rings_) time = std::min({time, rings.alarm_ns, rings.found_ns});
   for (const Resolver* const resolver : resolvers_) time = std::min(time, resolver->next_time());
   return accepts_ns_ == 0 ? time : std::min(time, accepts_ns_);

@@ -6,13 +6,16 @@
 //  2. It waits by epoll, which holds no reference to a closed listener: a name is free when unclaim() returns.
 //  3. A search tries the name on this host first, then a file, then the resolvers beyond this host. It asks at 0, 20, 60, 140, 220 ... ms
 //     until somebody answers or its limit is over, so a service that restarts is soon found. A silent holder of the name on this host is
-//     asked at growing intervals: a question that is given up before the holder gets to it is in vain.
+//     asked at growing intervals: a question that is given up before the holder gets to it is in vain. Every search asks at least once,
+//     even if the thread gets its processor after the limit.
 //  4. If two processes are the same service, the one with the newer record owns it. A process that has just begun makes its record the
 //     newer one. One that is overtaken later is no longer announced beyond this host, and its node is notified. A fenced service counts
 //     as begun once it has had a lease: a newer record then belongs to another owner, who has a lease or will get one.
 //  5. The node of a fenced service gives the lease back when it has stopped.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -99,6 +102,10 @@ class Housekeeper : private ResolverClient {
     std::int64_t holder_pause_ns = 0;
     bool is_held = false;  // a process that has not answered yet holds the name
     LookupLog log;
+    // When it continues without an answer. A limit that owes a question cannot end it before.
+    [[nodiscard]] std::int64_t due_ns() const noexcept {
+      return patience.owes_search() ? next_ns : std::min(next_ns, patience.limit_ns());
+    }
   };
 
   struct Rings {

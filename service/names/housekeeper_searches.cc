@@ -1,4 +1,5 @@
 // The searches of the housekeeper.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -36,7 +37,7 @@ void Housekeeper::end(Search& search, std::optional<Record> record, std::vector<
 
 // Returns true if the search has ended.
 bool Housekeeper::step(Search& search, std::int64_t now, bool is_readable) {
-  search.patience.look(std::min(search.next_ns, search.patience.limit_ns()), now);
+  search.patience.look(search.due_ns(), now);
   if (is_readable) {
     std::optional<Record> record = read_host_answer(search.asked.get(), search.id);
     search.asked = Descriptor();
@@ -64,6 +65,9 @@ bool Housekeeper::step(Search& search, std::int64_t now, bool is_readable) {
 // A holder that has not answered by now no longer holds up the file and the resolvers.
 bool Housekeeper::ask(Search& search, std::int64_t now) {
   const bool was_held = search.is_held;
+  if (search.patience.owes_search()) search.patience.is_there(now);  // the time counts from the question
+  // A holder that was waited for is asked once more when it ends its connection.
+  if (!was_held) search.patience.note_search();
   search.next_ns = after(now, search.pause_ns);
   const bool is_asked = search.ways.by_host && now >= search.holder_next_ns && ask_holder(search, now);
   search.pause_ns = std::min(2 * search.pause_ns, kLastSearchAgainNs);
@@ -83,6 +87,7 @@ bool Housekeeper::ask_holder(Search& search, std::int64_t now) {
   const int error = ask_host_name(search.id, search.asked);
   say_of_holder(search, error);
   search.is_held = error == 0 || error == EAGAIN;
+  if (error == ECONNREFUSED) search.patience.note_search();  // it has ended
   search.holder_pause_ns =
       was_held && search.is_held ? std::min(2 * search.holder_pause_ns, kLastHolderAgainNs) : search.pause_ns;
   search.holder_next_ns = after(now, search.holder_pause_ns);

@@ -1,5 +1,7 @@
 // A time limit that does not count the time in which the process could not look. A starved or stopped process has missed events, so its
-// silence proves nothing. Pure. Thread: one at a time.
+// silence proves nothing. For the same reason the limit never ends before a search, however late the thread is. Pure. Thread: one at a
+// time.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <algorithm>
@@ -18,19 +20,27 @@ class Patience {
   void wait_until(std::int64_t limit_ns, std::int64_t now) noexcept {
     limit_ns_ = limit_ns;
     wait_ns_ = limit_ns == kNever ? -1 : std::max<std::int64_t>(limit_ns - now, 0);
+    owes_search_ = true;
   }
   // The other end is alive and has not answered yet: the full time starts again.
-  void is_there(std::int64_t now) noexcept { limit_ns_ = std::max(limit_ns_, after(now, wait_ns_)); }
+  void is_there(std::int64_t now) noexcept {
+    limit_ns_ = std::max(limit_ns_, after(now, wait_ns_));
+    owes_search_ = true;
+  }
+  // A search has begun since the time started: the limit may end now.
+  void note_search() noexcept { owes_search_ = false; }
+  [[nodiscard]] bool owes_search() const noexcept { return owes_search_; }
   // A look was due at `due_ns`: the time since then does not count.
   void look(std::int64_t due_ns, std::int64_t now) noexcept {
     if (due_ns <= now - kLateNs && limit_ns_ != kNever) limit_ns_ = after(limit_ns_, now - due_ns);
   }
-  [[nodiscard]] bool is_over(std::int64_t now) const noexcept { return now >= limit_ns_; }
+  [[nodiscard]] bool is_over(std::int64_t now) const noexcept { return now >= limit_ns_ && !owes_search_; }
   [[nodiscard]] std::int64_t limit_ns() const noexcept { return limit_ns_; }
 
  private:
   std::int64_t limit_ns_ = kNever;
   std::int64_t wait_ns_ = -1;
+  bool owes_search_ = false;
 };
 
 }  // namespace exs::svc

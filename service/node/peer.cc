@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "service/node/peer.h"
 
 #include <algorithm>
@@ -73,6 +74,7 @@ void Peer::search() {
     return try_next_address();
   }
   state_ = State::kFinding;
+  patience_.note_search();
   search_ = host_.find(config_.target, patience_.limit_ns());
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "sockets/preload/epoll_sets.h"
 
 #include <poll.h>
@@ -178,8 +179,9 @@ int look(std::uint32_t set, int number, epoll_event* events, int max, std::uint6
          const KernelWait& kernel) noexcept {
   const bool asks =
       !std::exchange(g_sets[set].is_our_turn, false) && is_time_for_kernel(g_sets[set], ask_kernel_ns);
-  const int told =
+  int told =
       asks ? std::max(of_kernel(set, number, events, kernel.now(kernel.context, events, max), 0), 0) : 0;
+  told = without_bells(set, events, told);
   g_sets[set].is_our_turn = told == max;
   const int ours = told < max ? collect(g_sets[set], number, events + told, max - told) : 0;
   int count = told;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "sockets/preload/told_order.h"
 
 #include <algorithm>
@@ -78,7 +79,43 @@ void remember_ours(std::uint32_t set, const epoll_event* events, int count) noex
   all.tolds.store(static_cast<std::uint32_t>(end - all.told));
 }
 
+// The kernel's event says only that this connection has bytes. 0: it says more, or only the kernel can keep
+// its rules.
+std::uint32_t told_of_bytes(std::uint32_t set, const epoll_event& event) noexcept {
+  constexpr std::uint32_t kBytes = EPOLLIN | EPOLLRDNORM;
+  constexpr std::uint32_t kKernels = EPOLLET | EPOLLONESHOT | EPOLLEXCLUSIVE;
+  if ((event.events & ~kBytes) != 0) return 0;
+  std::uint32_t found = 0;
+  int matches = 0;
+  each_of_event(set, event, [&](const Registration& registration) {
+    ++matches;
+    if ((registration.events & kKernels) == 0)
+      found = find_registration(registration.slot, set, registration.number);
+  });
+  return matches == 1 ? found : 0;
+}
+
+bool looks_and_has_bytes(std::uint32_t at) noexcept {
+  const Registration& registration = g_registrations[at];
+  const std::uint32_t slot = registration.slot;
+  if (!is_looking(slot) && !start_looking(registration.number, slot)) return false;
+  // Its peer rings for none of its sets from now on.
+  for (std::uint32_t of = place_of(slot).registrations.load(); of != 0; of = g_registrations[of].next_of_slot)
+    heat(of);
+  return has_bytes(slot);
+}
+
 }  // namespace
+
+int without_bells(std::uint32_t set, const epoll_event* events, int told) noexcept {
+  if (told == 0) return 0;
+  const SetsLock lock;
+  for (int i = 0; i < told; ++i)
+    if (told_of_bytes(set, events[i]) == 0) return told;
+  bool all = true;
+  for (int i = 0; i < told; ++i) all = looks_and_has_bytes(told_of_bytes(set, events[i])) && all;
+  return all ? 0 : told;
+}
 
 void forget_told(Set& set) noexcept {
   if (set.tolds.load(std::memory_order_relaxed) != 0) set.tolds.store(0);

@@ -1,6 +1,7 @@
 // The order in which one wait reports events of the kernel and of our rings. The kernel keeps a list. A
 // reported connection that stays ready moves to its end, before those that get ready later. So the
 // connections of the last wait come first.
+// SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <sys/epoll.h>
@@ -10,6 +11,12 @@
 #include "sockets/preload/registrations.h"
 
 namespace exs::sockets {
+
+// If the kernel reported bells alone, their connections join the list of the rings, which has the order of
+// all. A connection that only the kernel knows would miss its turn in each wait that does not ask the kernel.
+// Returns the number of events that stay the kernel's. Next to others all stay: the kernel alone knows their
+// order. Thread: any; takes the table's lock.
+int without_bells(std::uint32_t set, const epoll_event* events, int told) noexcept;
 
 // Only the kernel was asked, and it reported nothing. Thread: any.
 void forget_told(Set& set) noexcept;

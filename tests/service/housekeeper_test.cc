@@ -1,5 +1,6 @@
 // Names on this host: who has one, who is found by it, and what strangers can do who have sockets of their own. Names are of keys that
 // nobody else has, so that such tests can run at the same time.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -618,6 +619,45 @@ BOOST_AUTO_TEST_CASE(who_is_told_to_wait_does_so_while_somebody_has_the_name) {
     BOOST_TEST(waits.rings() == 0U);
   }
   BOOST_TEST(!waits.wait_for_found().record.has_value());
+}
+
+// A limit that is over at the first step is that of a thread that got its processor late.
+BOOST_AUTO_TEST_CASE(a_search_asks_once_however_late_it_is) {
+  const KnownService service;
+  const std::shared_ptr<Housekeeper> keeper = Housekeeper::get();
+  Ways ways;
+  ways.waits_for_holder = true;
+  Bell late;
+  {
+    const Descriptor stopped = raw_socket();
+    BOOST_REQUIRE(raw_bind(stopped, service.id) == 0);
+    BOOST_REQUIRE(::listen(stopped.get(), 64) == 0);
+    keeper->find(1, service.id, now_ns(), late.sink(), ways);
+    BOOST_TEST(is_nobody_found(*keeper, service.id));
+    BOOST_TEST(late.rings() == 0U);
+  }
+  BOOST_TEST(!late.wait_for_found().record.has_value());
+  // Expect: where nobody has the name, it ends.
+  keeper->find(2, service.id, now_ns(), late.sink(), ways);
+  BOOST_TEST(late.wait_for_found().search == 2U);
+}
+
+// It drops questions that are old when it has a processor again.
+BOOST_AUTO_TEST_CASE(a_holder_that_was_waited_for_is_asked_again_when_it_ends_the_connection) {
+  const KnownService service;
+  const std::shared_ptr<Housekeeper> keeper = Housekeeper::get();
+  int asked = 0;
+  const Squatter slow(service.id, [&](int connection) {
+    ++asked;
+    if (asked == 2) ::shutdown(connection, SHUT_RDWR);
+    if (asked > 2) answering_with(service.record)(connection);
+  });
+  Ways ways;
+  ways.waits_for_holder = true;
+  Bell bell;
+  keeper->find(1, service.id, now_ns(), bell.sink(), ways);
+  const Sink::Found found = bell.wait_for_found();
+  BOOST_TEST((found.record && found.record->instance == service.instance));
 }
 
 // Answers come longer after the questions than those are asked again at first.

@@ -1,4 +1,5 @@
 // A service whose process is stopped, as one that is starved for long: it is there, and nothing is lost.
+// SPDX-License-Identifier: BSD-2-Clause
 #include <optional>
 
 #include "service/names/clock.h"
@@ -14,9 +15,9 @@ constexpr std::int64_t kFindNs = 100 * kMs;
 // All that a sender once had for a service that is silent was over by then.
 constexpr std::int64_t kLongNs = 10 * kFindNs;
 
-exs_svc_node_options_t impatient() {
+exs_svc_node_options_t impatient(std::int64_t find_ns) {
   exs_svc_node_options_t options{};
-  options.find_ns = kFindNs;
+  options.find_ns = find_ns;
   options.silent_ns = kFindNs / 3;
   options.multicast = "off";
   return options;
@@ -25,13 +26,13 @@ exs_svc_node_options_t impatient() {
 struct Stopped {
   OwnedKey key = make_key();
   KeyFolder folder{key};
-  const exs_svc_node_options_t options = impatient();
+  const exs_svc_node_options_t options;
   TestNode node{&options};
   exs_svc_peer_t* peer = node.peer(key);
   Victim victim{std::getenv("EXS_SERVICE_PEER"), folder.path()};
   std::vector<Number> ledger;
 
-  Stopped() {
+  explicit Stopped(std::int64_t find_ns = kFindNs) : options(impatient(find_ns)) {
     const exs_svc_id_t id = id_of(key);
     exs_svc_place_t place{};
     place.struct_bytes = sizeof place;
@@ -84,6 +85,33 @@ BOOST_FIXTURE_TEST_CASE(messages_wait_for_it_where_there_is_no_connection_yet, S
   expect_numbers(5);
 }
 
+// The time of each search is over before a thread can look.
+BOOST_AUTO_TEST_CASE(a_search_looks_once_however_late_its_threads_are) {
+  {
+    Stopped world(1);
+    world.victim.stop();
+    world.send_numbers(5);
+    world.wait_long();
+    world.expect_numbers(5);
+  }
+  {
+    Stopped world(1);
+    world.victim.stop();
+    BOOST_TEST(exs_svc_ping(world.peer) == 0);
+    world.wait_long();
+    world.victim.go_on();
+    BOOST_TEST(world.next(EXS_SVC_EVT_PONG).error == 0);
+  }
+  Stopped world(1);
+  world.victim.stop();
+  exs_svc_request_options_t how{};
+  how.struct_bytes = sizeof how;
+  how.limit_ns = kLongNs;
+  BOOST_TEST(request(world.peer, {"1234"}, nullptr, &how) == 0);
+  BOOST_TEST(world.next(EXS_SVC_EVT_REPLY).error == ETIMEDOUT);
+  BOOST_TEST(world.node.events.empty());
+}
+
 BOOST_FIXTURE_TEST_CASE(a_request_has_its_own_limit, Stopped) {
   open_flow();
   victim.stop();
@@ -126,12 +154,17 @@ BOOST_AUTO_TEST_CASE(a_limit_ends_when_it_is_looked_at_in_time) {
     patience.look(ms * kNsPerMs, ms * kNsPerMs + kNsPerMs);
     BOOST_TEST(!patience.is_over(ms * kNsPerMs + kNsPerMs));
   }
+  // Expect: not before a search, either.
+  BOOST_TEST(patience.owes_search());
+  BOOST_TEST(!patience.is_over(1100 * kNsPerMs));
+  patience.note_search();
   BOOST_TEST(patience.is_over(1100 * kNsPerMs));
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_does_not_count_time_in_which_nobody_could_look) {
   Patience patience;
   patience.wait_for(100 * kNsPerMs, 0);
+  patience.note_search();
   patience.look(10 * kNsPerMs, 510 * kNsPerMs);  // half a second late
   BOOST_TEST(patience.limit_ns() == 600 * kNsPerMs);
   BOOST_TEST(!patience.is_over(510 * kNsPerMs));
@@ -142,10 +175,13 @@ BOOST_AUTO_TEST_CASE(a_limit_begins_again_while_what_is_waited_for_is_there) {
   Patience patience;
   patience.wait_for(100 * kNsPerMs, 0);
   patience.is_there(90 * kNsPerMs);
+  BOOST_TEST(!patience.is_over(190 * kNsPerMs));
+  patience.note_search();
   BOOST_TEST(!patience.is_over(189 * kNsPerMs));
   BOOST_TEST(patience.is_over(190 * kNsPerMs));
   // Expect: without a limit there is none.
   patience.wait_until(kNever, 0);
+  patience.note_search();
   patience.is_there(kNsPerMs);
   patience.look(0, 1000 * kNsPerMs);
   BOOST_TEST(!patience.is_over(kNever - 1));

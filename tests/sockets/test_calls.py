@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs of a few calls, which must print the same plainly and with libexs_sockets.so. Each stands for a defect that
 random scripts (twin) do not find, because it needs threads, stdio or other programs. EXS_SOCKETS_LIBRARY is the
 library."""
@@ -562,6 +563,34 @@ for order in (5, 2, 7, 0, 3, 6, 1, 4), (0, 1, 2, 3, 4, 5, 6, 7), (3, 3, 1, 3):
     for name in set(order):
         pairs[name][1].recv(100)
     waits.poll(0)
+""")
+
+    def test_bytes_with_and_without_a_bell_are_told_in_the_order_of_arrival(self):
+        # Who slept for the last bytes of a connection gets a bell with the next ones.
+        self.compare("""
+def sleep_once(near, far):
+    thread = threading.Thread(target=far.recv, args=(100,))
+    thread.start()
+    await_sleep(thread)
+    near.sendall(b"x")
+    thread.join()
+def told(events):
+    return [names[number] for number, _ in events]
+for sleepers in (7,), (5, 2), (0, 2, 4, 6):
+    waits = select.epoll()
+    pairs = [pair() for _ in range(8)]
+    names = {}
+    for name, one in enumerate(pairs):
+        one[0].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        take_turns(*one, 10)
+        if name in sleepers:
+            sleep_once(*one)
+        waits.register(one[1], select.EPOLLIN)
+        names[one[1].fileno()] = name
+    for name in 5, 2, 7, 0, 3, 6, 1, 4:
+        pairs[name][0].sendall(b"x")
+        pairs[name][1].recv(1, socket.MSG_PEEK)
+    print(told(waits.poll(5)), [told(waits.poll(5, 2)) for _ in range(12)])
 """)
 
     def test_a_wait_tells_those_of_last_time_first(self):
