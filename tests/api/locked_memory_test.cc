@@ -41,7 +41,8 @@ int allocate_with_all_locked() {
 }
 
 void check_for_lack_of_memory(int (*run)()) {
-  if (kSanitized || ::geteuid() != 0) return;  // a sanitizer's mlockall does nothing; only root becomes another user
+  if (kSanitized || ::geteuid() != 0)
+    return;  // a sanitizer's mlockall does nothing; only root becomes another user
   const pid_t child = ::fork();
   if (child == 0) ::_exit(run());
   int status = 0;
