@@ -3,9 +3,10 @@
 import json
 import os
 import signal
+import subprocess
 import unittest
 
-from tools import ToolsTest, Watched, run
+from tools import BIN, LIMIT_S, ToolsTest, Watched, run
 
 COMMON = {
     "tool": str,
@@ -51,6 +52,12 @@ class Measurements(ToolsTest):
                     self.assert_complete(result, 300)
                     self.assertEqual((result["kind"], result["size_bytes"], result["depth"]), (kind, size_bytes, 8))
                     self.assertIs(result["verified"], True)
+
+    def test_a_small_stack_is_enough(self):
+        for tool in "exs-ping", "exs-blast":
+            done = subprocess.run(["prlimit", f"--stack={512 << 10}", BIN / tool, "--self", "--count", "20"], capture_output=True, text=True,
+                                  timeout=LIMIT_S, check=False)
+            self.assertEqual(done.returncode, 0, f"{tool}: {done.stderr}")
 
     def test_ping_of_both_kinds_is_complete_and_verified(self):
         for kind in ("normal", "immediate"):

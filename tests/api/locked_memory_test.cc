@@ -1,6 +1,5 @@
 // A program locks all its memory (mlockall), and may lock no more.
 // SPDX-License-Identifier: BSD-2-Clause
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@ constexpr rlim_t kLimitBytes = rlim_t{4} << 20U;  // less than a thread's stack
 constexpr int kOther = 255;
 
 bool locks_all() {
-  return lower_limit(RLIMIT_MEMLOCK, kLimitBytes) && become_user(kNobody) && ::mlockall(MCL_FUTURE) == 0 &&
+  return lower_limit(RLIMIT_MEMLOCK, kLimitBytes) && become_user(kNobody) && lock_later_memory() &&
          exs_init(EXS_VERSION) == 0;
 }
 
@@ -41,8 +40,7 @@ int allocate_with_all_locked() {
 }
 
 void check_for_lack_of_memory(int (*run)()) {
-  if (kSanitized || ::geteuid() != 0)
-    return;  // a sanitizer's mlockall does nothing; only root becomes another user
+  if (::geteuid() != 0) return;  // only root becomes another user
   const pid_t child = ::fork();
   if (child == 0) ::_exit(run());
   int status = 0;

@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_locks_its_memory_lacks_it) {
   const pid_t child = ::fork();
   if (child == 0) {
     const bool locks = exs::test::lower_limit(RLIMIT_MEMLOCK, kBytes - 4096) &&
-                       exs::test::become_user(65534) && ::mlockall(MCL_FUTURE) == 0;
+                       exs::test::become_user(65534) && exs::test::lock_later_memory();
     ::_exit(locks ? refusal(shared.get()) : 255);
   }
   int status = 0;
