@@ -52,7 +52,7 @@ EXS_API int exs_init(int version);
 /* exs_fini - finalize the library: the last call closes every descriptor, ends every thread of the library
  * and frees every queue and registration. EPERM not initialized. exs extension. */
 EXS_API int exs_fini(void);
-/* exs_version_string - the release as a static string, for instance "0.1.0". exs extension. */
+/* exs_version_string - the release as a static string, for instance "0.2.0". exs extension. */
 EXS_API const char* exs_version_string(void);
 /* exs_errtext - what was wrong with the last exs call of this thread that failed, and what to do about it, in
  * a sentence that begins with the name of the call; "" if none has failed; never NULL. The text stays until
