@@ -1,8 +1,8 @@
 # The library is compiled once, as objects: libexs.so, libexs.a and the unit tests link the same. The lower rooms of the house
 # are objects of their own, so that a test of one links what is below it; so are the calls to the kernel, for which a test may
-# link others.
+# link others. The base is below the layers and the tools, too: each library has those parts of it that it uses.
 # SPDX-License-Identifier: BSD-2-Clause
-set(EXS_KERNEL_SOURCE ${PROJECT_SOURCE_DIR}/src/base/kernel.cc)
+set(EXS_KERNEL_SOURCE ${PROJECT_SOURCE_DIR}/base/kernel.cc)
 set(EXS_REASON_SOURCES reason.cc verbs/survey.cc verbs/survey_reasons.cc verbs/port_interfaces.cc)
 if(NOT EXS_WITH_VERBS)
   list(FILTER EXS_REASON_SOURCES EXCLUDE REGEX "^verbs/")
@@ -37,6 +37,14 @@ function(exs_add_room target)
   exs_compile_in_batches(${target})
 endfunction()
 
+# The base, which knows nothing of exs, its log, or a library but the C++ library.
+file(GLOB base_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/base/*.cc)
+list(REMOVE_ITEM base_sources ${EXS_KERNEL_SOURCE})
+add_library(exs_base OBJECT ${base_sources})
+target_link_libraries(exs_base PUBLIC exs_flags Threads::Threads)
+target_compile_options(exs_base PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
+exs_precompile_headers(exs_base layers)
+exs_compile_in_batches(exs_base)
 add_library(exs_kernel OBJECT ${EXS_KERNEL_SOURCE})
 target_link_libraries(exs_kernel PUBLIC exs_flags)
 target_compile_options(exs_kernel PRIVATE -fvisibility=hidden)
@@ -50,13 +58,13 @@ target_compile_options(exs_reasons PRIVATE -fvisibility=hidden -fvisibility-inli
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/api/bracket_functions.cc ${PROJECT_SOURCE_DIR}/src/api/event_functions.cc
   PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 
-exs_add_room(exs_base src/base)
+exs_add_room(exs_log src/log)
 exs_add_room(exs_wire src/wire)
 exs_add_room(exs_match src/match)
 exs_add_room(exs_proto src/proto)
 exs_add_room(exs_provider src/provider)
 exs_add_room(exs_objects event src/boot src/api src/message)
-foreach(room reasons base wire match proto provider)
+foreach(room reasons base log wire match proto provider)
   target_sources(exs_objects INTERFACE $<TARGET_OBJECTS:exs_${room}>)
 endforeach()
 target_compile_definitions(exs_objects PRIVATE EXS_VERSION_TEXT="${PROJECT_VERSION}")

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/room.h"
+#include "base/room.h"
 #include "src/provider/provider.h"
 
 namespace exs {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "src/base/clock.h"
+#include "base/clock.h"
 #include "src/provider/provider.h"
 
 namespace exs {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/drive_lock.h"
+#include "base/drive_lock.h"
 #include "src/proto/operation.h"
 
 namespace exs {

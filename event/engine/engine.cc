@@ -6,9 +6,9 @@
 #include <new>
 #include <system_error>
 
+#include "base/no_signals.h"
 #include "event/engine/wait_limit.h"
-#include "src/base/log.h"
-#include "src/base/no_signals.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {

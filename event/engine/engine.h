@@ -8,10 +8,10 @@
 #include <memory>
 #include <thread>
 
+#include "base/status.h"
 #include "event/engine/port_set.h"
 #include "event/engine/sleeper.h"
 #include "event/engine/watch.h"
-#include "src/base/status.h"
 
 namespace exs {
 

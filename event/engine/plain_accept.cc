@@ -11,8 +11,9 @@
 #include <system_error>
 #include <thread>
 
-#include "src/base/kernel.h"
-#include "src/base/log.h"
+#include "base/check.h"
+#include "base/kernel.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "src/base/status.h"
+#include "base/status.h"
 
 struct io_uring;
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/base/contain.h"
+#include "base/contain.h"
 
 namespace exs {
 namespace {

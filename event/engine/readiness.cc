@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "src/base/io_uring.h"
+#include "base/io_uring.h"
 
 namespace exs {
 namespace {

@@ -7,9 +7,9 @@
 #include <span>
 #include <unordered_set>
 
+#include "base/fifo.h"
 #include "event/engine/plain_accept.h"
-#include "src/base/fifo.h"
-#include "src/base/poller.h"
+#include "src/provider/poller.h"
 #include "src/provider/provider.h"
 
 namespace exs {

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "src/base/backoff.h"
-#include "src/base/kernel.h"
-#include "src/base/room.h"
+#include "base/backoff.h"
+#include "base/kernel.h"
+#include "base/room.h"
 #include "src/proto/connection.h"
 
 namespace exs {

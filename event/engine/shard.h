@@ -40,6 +40,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/drive_lock.h"
 #include "event/engine/bursts.h"
 #include "event/engine/client_table.h"
 #include "event/engine/command_queue.h"
@@ -50,7 +51,6 @@
 #include "event/engine/timer_queue.h"
 #include "event/engine/wait_limit.h"
 #include "event/engine/watch.h"
-#include "src/base/drive_lock.h"
 #include "src/proto/operation.h"
 
 namespace exs {

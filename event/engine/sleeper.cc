@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "src/base/kernel.h"
-#include "src/base/lazy.h"
-#include "src/base/unique_fd.h"
+#include "base/kernel.h"
+#include "base/lazy.h"
+#include "base/unique_fd.h"
 
 namespace exs {
 namespace {

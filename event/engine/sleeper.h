@@ -10,8 +10,8 @@
 #include <memory>
 #include <span>
 
+#include "base/status.h"
 #include "event/engine/clock.h"
-#include "src/base/status.h"
 
 namespace exs {
 

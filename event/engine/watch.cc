@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "event/engine/watch.h"
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 
 namespace exs {
 

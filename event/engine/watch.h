@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace exs {
 

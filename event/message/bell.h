@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "base/unique_fd.h"
 #include "event/engine/shard.h"
-#include "src/base/unique_fd.h"
 
 namespace exs {
 

@@ -3,20 +3,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <utility>
 
-#include "src/base/log.h"
-#include "src/base/undo.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/undo.h"
+#include "src/log/log.h"
 #include "src/proto/slice_cursor.h"
 
 namespace exs {
 namespace {
-
-std::uint64_t random_seed() {
-  std::random_device device;
-  return std::uint64_t{device()} << 32U | device();
-}
 
 std::int32_t tag_of(std::uint64_t bits) noexcept {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits));
@@ -66,7 +62,7 @@ Endpoint::Endpoint(std::shared_ptr<Shard> shard, EndpointOptions options)
     : shard_(std::move(shard)),
       options_(std::move(options)),
       peers_(options_.peers),
-      mailbox_(random_seed()) {}
+      mailbox_(draw<std::uint64_t>().value_or(monotonic_ns())) {}
 
 Endpoint::~Endpoint() = default;
 

@@ -15,13 +15,13 @@
 #include <span>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "event/message/bell.h"
 #include "event/message/mailbox.h"
 #include "event/message/nap.h"
 #include "event/message/peer.h"
 #include "event/message/peer_table.h"
 #include "event/message/tagged_acceptor.h"
-#include "src/base/unique_fd.h"
 
 namespace exs {
 

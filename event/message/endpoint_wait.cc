@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/refusal.h"
 #include "event/message/endpoint.h"
-#include "src/base/refusal.h"
 
 namespace exs {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "base/unique_fd.h"
 #include "event/message/endpoint.h"
-#include "src/base/log.h"
-#include "src/base/unique_fd.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {

@@ -12,10 +12,10 @@
 #include <memory>
 #include <optional>
 
+#include "base/fifo.h"
 #include "event/engine/deadline.h"
 #include "event/message/request.h"
 #include "event/session/link_session.h"
-#include "src/base/fifo.h"
 
 namespace exs {
 

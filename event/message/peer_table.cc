@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "src/base/refusal.h"
+#include "base/refusal.h"
 
 namespace exs {
 

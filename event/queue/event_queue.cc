@@ -9,9 +9,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+#include "base/kernel.h"
 #include "event/engine/shard.h"
 #include "event/queue/notice.h"
-#include "src/base/kernel.h"
 
 namespace exs {
 namespace {

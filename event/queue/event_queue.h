@@ -14,14 +14,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/drive_lock.h"
+#include "base/fifo.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
 #include "event/queue/kernel_descriptor.h"
 #include "event/queue/spin_choice.h"
 #include "event/queue/wait_line.h"
 #include "exs/exs.h"
-#include "src/base/drive_lock.h"
-#include "src/base/fifo.h"
-#include "src/base/status.h"
-#include "src/base/unique_fd.h"
 #include "src/proto/operation.h"
 
 namespace exs {

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 
 namespace exs {
 

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "src/base/socket_cookie.h"
-#include "src/base/unique_fd.h"
+#include "base/socket_cookie.h"
+#include "base/unique_fd.h"
 
 namespace exs {
 

@@ -8,11 +8,11 @@
 #include <memory>
 #include <vector>
 
+#include "base/drive_lock.h"
+#include "base/status.h"
 #include "event/queue/region.h"
 #include "event/queue/wait_line.h"
 #include "exs/exs.h"
-#include "src/base/drive_lock.h"
-#include "src/base/status.h"
 
 namespace exs {
 

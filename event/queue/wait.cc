@@ -8,9 +8,9 @@
 #include <csignal>
 #include <new>
 
+#include "base/held_signals.h"
+#include "base/kernel.h"
 #include "event/engine/shard.h"
-#include "src/base/held_signals.h"
-#include "src/base/kernel.h"
 
 namespace exs {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "base/read_section.h"
 #include "event/engine/wait_limit.h"
 #include "event/queue/event_queue.h"
-#include "src/base/read_section.h"
 
 namespace exs {
 

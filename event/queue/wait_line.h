@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 
 namespace exs {
 

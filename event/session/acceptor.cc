@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/contain.h"
+#include "base/kernel.h"
+#include "base/socket_address.h"
+#include "base/undo.h"
 #include "event/session/failure_text.h"
-#include "src/base/contain.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
-#include "src/base/socket_address.h"
-#include "src/base/undo.h"
+#include "src/log/log.h"
 #include "src/wire/paths.h"
 
 namespace exs {

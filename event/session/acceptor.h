@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/fifo.h"
 #include "event/session/link_session.h"
-#include "src/base/fifo.h"
 
 namespace exs {
 

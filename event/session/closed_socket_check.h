@@ -9,8 +9,8 @@
 #include <functional>
 #include <memory>
 
+#include "base/contain.h"
 #include "event/engine/deadline.h"
-#include "src/base/contain.h"
 
 namespace exs {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 #include "src/proto/connection.h"
 
 namespace exs {

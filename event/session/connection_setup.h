@@ -9,10 +9,10 @@
 #include <span>
 #include <string>
 
+#include "base/socket_address.h"
 #include "event/engine/shard.h"
 #include "event/session/route.h"
 #include "event/session/session_options.h"
-#include "src/base/socket_address.h"
 
 namespace exs {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/proto/hello.h"
 #include "src/provider/explanation.h"
 #include "src/provider/provider.h"

@@ -6,10 +6,10 @@
 #include <new>
 #include <utility>
 
+#include "base/kernel.h"
 #include "event/session/failure_text.h"
 #include "event/session/outgoing_setup.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
+#include "src/log/log.h"
 #include "src/proto/connection.h"
 
 namespace exs {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/kernel.h"
+#include "base/tcp_peer.h"
 #include "event/session/failure_text.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
-#include "src/base/tcp_peer.h"
+#include "src/log/log.h"
 #include "src/proto/connection.h"
 #include "src/wire/paths.h"
 

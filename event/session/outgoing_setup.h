@@ -5,9 +5,9 @@
 
 #include <cerrno>
 
+#include "base/contain.h"
 #include "event/engine/deadline.h"
 #include "event/session/connection_setup.h"
-#include "src/base/contain.h"
 
 namespace exs {
 

@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/accept_errors.h"
+#include "base/kernel.h"
+#include "base/socket_cookie.h"
 #include "event/session/plain_session.h"
-#include "src/base/accept_errors.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
-#include "src/base/socket_cookie.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {

@@ -13,11 +13,11 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/contain.h"
+#include "base/kernel.h"
 #include "event/session/failure_text.h"
-#include "src/base/clock.h"
-#include "src/base/contain.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {

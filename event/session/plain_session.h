@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "base/fifo.h"
 #include "event/session/closed_socket_check.h"
 #include "event/session/session.h"
-#include "src/base/fifo.h"
 
 namespace exs {
 

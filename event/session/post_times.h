@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 
 namespace exs {
 

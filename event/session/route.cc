@@ -6,9 +6,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/socket_address.h"
 #include "event/engine/shard.h"
-#include "src/base/log.h"
-#include "src/base/socket_address.h"
+#include "src/log/log.h"
 #include "src/wire/paths.h"
 
 namespace exs {

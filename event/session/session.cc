@@ -3,7 +3,7 @@
 
 #include "event/queue/attachment.h"
 #include "event/queue/transfer_event.h"
-#include "src/base/log.h"
+#include "src/log/log.h"
 
 namespace exs {
 Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,

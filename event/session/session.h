@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/guarded_copy.h"
+#include "base/socket_address.h"
 #include "event/engine/shard.h"
 #include "event/queue/control_target.h"
 #include "event/session/open_operations.h"
@@ -21,8 +23,6 @@
 #include "event/session/pooled_receive.h"
 #include "event/session/session_counters.h"
 #include "event/session/time_limit.h"
-#include "src/base/guarded_copy.h"
-#include "src/base/socket_address.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
 #include "src/provider/explanation.h"

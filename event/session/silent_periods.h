@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "src/base/clock.h"
+#include "base/clock.h"
 
 namespace exs {
 

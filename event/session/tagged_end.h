@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/proto/connection.h"
 
 namespace exs {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "event/session/time_limit.h"
 
-#include "src/base/undo.h"
+#include "base/undo.h"
 
 namespace exs {
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "src/base/fifo.h"
-#include "src/base/unique_fd.h"
+#include "base/fifo.h"
+#include "base/unique_fd.h"
 #include "src/provider/connector.h"
 
 namespace call_cost {

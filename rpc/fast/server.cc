@@ -6,11 +6,11 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/no_signals.h"
 #include "rpc/channel/address.h"
 #include "rpc/channel/close_at_once.h"
 #include "rpc/channel/process.h"
 #include "rpc/fast/error_text.h"
-#include "src/base/no_signals.h"
 
 namespace exs::rpc {
 namespace {

@@ -12,13 +12,13 @@
 #include <cstring>
 #include <new>
 
+#include "base/no_signals.h"
 #include "rpc/channel/address.h"
 #include "rpc/channel/clock.h"
 #include "rpc/channel/close_at_once.h"
 #include "rpc/channel/process.h"
 #include "rpc/channel/wait_again.h"
 #include "rpc/sunrpc/settings.h"
-#include "src/base/no_signals.h"
 
 namespace exs::rpc {
 namespace {

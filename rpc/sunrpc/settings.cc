@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 
 namespace exs::rpc {
 namespace {

@@ -10,10 +10,10 @@
 #include <new>
 #include <system_error>
 
+#include "base/no_signals.h"
 #include "service/names/address.h"
 #include "service/names/directory.h"
 #include "service/names/multicast.h"
-#include "src/base/no_signals.h"
 
 namespace exs::svc {
 namespace {

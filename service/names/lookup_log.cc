@@ -6,8 +6,8 @@
 #include <exception>
 #include <string_view>
 
+#include "base/kernel.h"
 #include "service/names/setting.h"
-#include "src/base/kernel.h"
 
 namespace exs::svc {
 

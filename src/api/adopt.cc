@@ -8,13 +8,13 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/kernel.h"
+#include "base/socket_address.h"
+#include "base/socket_cookie.h"
 #include "event/session/plain_session.h"
 #include "src/api/refusals.h"
 #include "src/api/stats.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
-#include "src/base/socket_address.h"
-#include "src/base/socket_cookie.h"
+#include "src/log/log.h"
 #include "src/provider/own_sockets.h"
 
 namespace exs {

@@ -2,45 +2,37 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <cerrno>
-#include <new>
 #include <type_traits>
 #include <utility>
 
+#include "base/c_call.h"
 #include "src/api/error_text.h"
 #include "src/api/library.h"
 #include "src/api/refusals.h"
-#include "src/base/guarded_copy.h"
-#include "src/base/refusal.h"
 
 namespace exs {
 
-// Runs body(library) -> Result<T>, or Status for 0, and turns its error into errno, the thread's exs_errtext() and `failed`.
-// Any exception but bad_alloc is a bug of the library and terminates the process.
+// Runs body(library) -> Result<T>, or Status for 0, as c_call() does.
 template <typename T, typename Body>
 T api_call(T failed, Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
-  Library* library = Library::current();
-  if (library == nullptr) {
-    call_failed(function, not_initialized());
-    return failed;
-  }
-  try {
-    if constexpr (std::is_same_v<std::invoke_result_t<Body, Library&>, Status>) {
-      const Status status = std::forward<Body>(body)(*library);
-      if (status.ok()) return T{};
-      call_failed(function, status);
-    } else {
-      const Result<T> result = std::forward<Body>(body)(*library);
-      if (result) return *result;
-      call_failed(function, result.error());
+  using Outcome = std::invoke_result_t<Body, Library&>;
+  const auto of_library = [&]() -> Outcome {
+    Library* const library = Library::current();
+    if (library == nullptr) {
+      if constexpr (std::is_same_v<Outcome, Status>)
+        return not_initialized();
+      else
+        return failure(not_initialized());
     }
-  } catch (const MemoryGone&) {
-    call_failed(function,
-                refuse(EFAULT, "the memory is not all there, or may not be used so: see address and length"));
-  } catch (const std::bad_alloc&) {
-    call_failed(function, Status(ENOMEM));
-  }
-  return failed;
+    Outcome outcome = std::forward<Body>(body)(*library);
+    if constexpr (std::is_same_v<Outcome, Status>) {
+      if (!outcome.ok()) return with_kept_text(outcome);
+    } else {
+      if (!outcome) return failure(with_kept_text(outcome.error()));
+    }
+    return outcome;
+  };
+  return c_call<T>(failed, of_library, function);
 }
 
 template <typename Body>

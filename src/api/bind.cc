@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "src/base/kernel.h"
-#include "src/base/socket_address.h"
-#include "src/base/unique_fd.h"
+#include "base/kernel.h"
+#include "base/socket_address.h"
+#include "base/unique_fd.h"
 #include "src/provider/registry.h"
 
 namespace exs {

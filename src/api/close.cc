@@ -1,6 +1,7 @@
 // exs_close, exs_shutdown, and their asynchronous forms.
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/close.h"
+#include "base/check.h"
 
 #include <algorithm>
 
@@ -9,7 +10,7 @@
 #include "src/api/api_call.h"
 #include "src/api/control.h"
 #include "src/api/stats.h"
-#include "src/base/log.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/control.h"
 
+#include "base/check.h"
+#include "base/refusal.h"
 #include "event/queue/wait.h"
 #include "event/session/plain_acceptor.h"
 #include "src/api/adopt.h"
 #include "src/api/refusals.h"
-#include "src/base/log.h"
-#include "src/base/refusal.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {

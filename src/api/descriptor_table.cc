@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "src/base/log.h"
-#include "src/base/read_section.h"
+#include "base/read_section.h"
+#include "src/log/log.h"
 
 namespace exs {
 

@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/drive_lock.h"
 #include "src/api/socket.h"
-#include "src/base/drive_lock.h"
 #include "src/provider/own_sockets.h"
 
 namespace exs {

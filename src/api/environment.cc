@@ -11,10 +11,10 @@
 #include <string_view>
 #include <thread>
 
-#include "src/base/environment.h"
-#include "src/base/log.h"
-#include "src/base/setting_names.h"
+#include "base/environment.h"
+#include "base/setting_names.h"
 #include "src/boot/boot.h"
+#include "src/log/log.h"
 #include "src/provider/iwarp/settings.h"
 #include "src/provider/shm/settings.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "src/base/status.h"
+#include "base/status.h"
 
 namespace exs {
 

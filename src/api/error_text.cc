@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/error_text.h"
 
-#include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstring>
+#include <cerrno>
 #include <string_view>
 
+#include "base/c_call.h"
+#include "base/contain.h"
+#include "base/refusal.h"
 #include "exs/exs.h"
-#include "src/base/contain.h"
-#include "src/base/log.h"
-#include "src/base/refusal.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {
-
-constexpr std::size_t kFunctionBytesMax = 32;
-
-struct FailedCall {
-  const char* function = nullptr;
-  Status why;
-  std::array<char, kFunctionBytesMax + kSentenceBytesMax> text{};
-};
-
-constinit thread_local FailedCall t_failed;
 
 struct General {
   int error;
@@ -71,50 +60,27 @@ constexpr General kOfMessages[] = {
 };
 
 template <std::size_t kCount>
-const char* sentence_in(const General (&table)[kCount], int error) {
+const char* sentence_in(const General (&table)[kCount], int error) noexcept {
   for (const General& general : table) {
     if (general.error == error) return general.sentence;
   }
   return "";
 }
 
-const char* general_sentence(std::string_view function, int error) {
+const char* general_sentence(std::string_view function, int error) noexcept {
   const char* const of_messages = function.starts_with("exm_") ? sentence_in(kOfMessages, error) : "";
   return *of_messages != '\0' ? of_messages : sentence_in(kGeneral, error);
 }
 
-bool is_fault(Status why) {
-  return why.sentence() != 0 && why.sentence() % 2 == 0;
-}
-
-// Keeps the text, because other faults may follow before a caller asks for it.
-Status as_refusal(Status fault) noexcept {
-  std::array<char, kSentenceBytesMax> line;
-  const std::size_t length = text_of_fault(fault, line);
-  return length == 0 ? Status(fault.error()) : refuse_in_words(fault.error(), {line.data(), length});
-}
-
-void write_text(FailedCall& failed) noexcept {
-  std::array<char, kSentenceBytesMax> sentence;
-  const std::size_t length = failed.why.sentence() == 0 ? 0 : text_of_refusal(failed.why, sentence);
-  char* const out = failed.text.data();
-  if (length > 0) {
-    std::snprintf(out, failed.text.size(), "%s: %.*s", failed.function, static_cast<int>(length),
-                  sentence.data());
-    return;
-  }
-  const char* const general = general_sentence(failed.function, failed.why.error());
-  std::snprintf(out, failed.text.size(), "%s: %s%s%s", failed.function, std::strerror(failed.why.error()),
-                *general == '\0' ? "" : ": ", general);
-}
-
 }  // namespace
 
-void call_failed(const char* function, Status why) noexcept {
-  FailedCall& failed = t_failed;
-  failed.function = function;
-  failed.why = is_fault(why) ? as_refusal(why) : why;
-  errno = why.error();
+// The log keeps only the last faults, and more may come before a caller asks for the text.
+Status with_kept_text(Status why) noexcept {
+  const bool is_fault = why.sentence() != 0 && why.sentence() % 2 == 0;
+  if (!is_fault) return why;
+  std::array<char, kSentenceBytesMax> line;
+  const std::size_t length = text_of_fault(why, line);
+  return length == 0 ? Status(why.error()) : refuse_in_words(why.error(), {line.data(), length});
 }
 
 }  // namespace exs
@@ -122,11 +88,7 @@ void call_failed(const char* function, Status why) noexcept {
 using namespace exs;
 
 const char* exs_errtext(void) {
-  FailedCall& failed = t_failed;
-  const int kept_errno = errno;
-  if (failed.function != nullptr) write_text(failed);
-  errno = kept_errno;
-  return failed.text.data();
+  return text_of_failed_call(general_sentence);
 }
 
 int exs_setlog(exs_logger_t logger, void* context, int level) {

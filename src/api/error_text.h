@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "src/base/status.h"
+#include "base/status.h"
 
 namespace exs {
 
-// Sets errno, and remembers for the thread what `function` failed with. `function` is a string that lives for ever.
-void call_failed(const char* function, Status why) noexcept;
+// The text of a fault becomes the caller's own. Other statuses stay.
+Status with_kept_text(Status why) noexcept;
 
 }  // namespace exs

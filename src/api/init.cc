@@ -5,14 +5,7 @@
 using namespace exs;
 
 int exs_init(int version) {
-  try {
-    const Status status = Library::begin(version);
-    if (status.ok()) return 0;
-    call_failed("exs_init", status);
-  } catch (const std::bad_alloc&) {
-    call_failed("exs_init", Status(ENOMEM));
-  }
-  return -1;
+  return c_call([&] { return with_kept_text(Library::begin(version)); });
 }
 
 int exs_fini(void) {

@@ -7,15 +7,15 @@
 #include <ctime>
 #include <new>
 
+#include "base/environment.h"
+#include "base/kernel.h"
+#include "base/read_section.h"
 #include "src/api/close.h"
 #include "src/api/environment.h"
 #include "src/api/memory.h"
 #include "src/api/refusals.h"
 #include "src/api/stats.h"
-#include "src/base/environment.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
-#include "src/base/read_section.h"
+#include "src/log/log.h"
 #include "src/provider/own_sockets.h"
 #include "src/provider/registry.h"
 

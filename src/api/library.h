@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/handle_table.h"
 #include "event/queue/receive_pool.h"
 #include "event/queue/region.h"
 #include "src/api/descriptor_table.h"
-#include "src/base/handle_table.h"
 
 namespace exs {
 

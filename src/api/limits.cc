@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/kernel.h"
 #include "src/api/api_call.h"
-#include "src/base/kernel.h"
 #include "src/provider/registry.h"
 
 namespace exs {

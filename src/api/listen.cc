@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/kernel.h"
+#include "base/socket_address.h"
 #include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/bind.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
-#include "src/base/socket_address.h"
+#include "src/log/log.h"
 #include "src/provider/registry.h"
 
 namespace exs {

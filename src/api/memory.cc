@@ -12,11 +12,11 @@
 #include <cstring>
 #include <vector>
 
+#include "base/kernel.h"
+#include "base/refusal.h"
+#include "base/undo.h"
 #include "src/api/api_call.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
-#include "src/base/refusal.h"
-#include "src/base/undo.h"
+#include "src/log/log.h"
 #include "src/provider/registry.h"
 
 namespace exs {

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/kernel.h"
 #include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/reasons.h"
-#include "src/base/kernel.h"
 #include "src/provider/registry.h"
 
 namespace exs {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/peer_reader.h"
 
-#include "src/base/refusal.h"
+#include "base/refusal.h"
 
 namespace exs {
 

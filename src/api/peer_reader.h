@@ -7,9 +7,9 @@
 #include <memory>
 #include <span>
 
+#include "base/held_signals.h"
 #include "exs/cpp/peer_snapshot.hpp"
 #include "src/api/waited_transfer.h"
-#include "src/base/held_signals.h"
 
 namespace exs {
 

@@ -1,9 +1,9 @@
 // exs_pool_create, exs_pool_delete, exs_pool_return, exs_recv_pooled.
 // SPDX-License-Identifier: BSD-2-Clause
+#include "base/refusal.h"
 #include "src/api/api_call.h"
 #include "src/api/refusals.h"
 #include "src/api/transfer.h"
-#include "src/base/refusal.h"
 
 namespace exs {
 namespace {

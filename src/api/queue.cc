@@ -5,10 +5,10 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/clock.h"
 #include "event/queue/wait.h"
 #include "src/api/api_call.h"
-#include "src/base/clock.h"
-#include "src/base/log.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {

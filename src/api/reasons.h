@@ -4,7 +4,7 @@
 
 #include <sys/socket.h>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/provider/explanation.h"
 
 namespace exs {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/refusals.h"
 
+#include "base/refusal.h"
 #include "event/queue/event_queue.h"
 #include "exs/exs.h"
-#include "src/base/refusal.h"
 
 namespace exs {
 

@@ -1,8 +1,8 @@
 // exs_send, exs_recv, exs_send_offset, exs_recv_offset, exs_flush.
 // SPDX-License-Identifier: BSD-2-Clause
+#include "base/read_section.h"
 #include "src/api/api_call.h"
 #include "src/api/transfer.h"
-#include "src/base/read_section.h"
 
 namespace exs {
 namespace {

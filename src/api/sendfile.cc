@@ -4,9 +4,9 @@
 
 #include <limits>
 
+#include "base/kernel.h"
 #include "src/api/api_call.h"
 #include "src/api/vector_post.h"
-#include "src/base/kernel.h"
 
 namespace exs {
 namespace {

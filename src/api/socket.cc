@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/socket.h"
 
-#include "src/base/clock.h"
+#include "base/clock.h"
 
 namespace exs {
 

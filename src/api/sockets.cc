@@ -8,12 +8,12 @@
 #include <cstring>
 #include <functional>
 
+#include "base/kernel.h"
+#include "base/socket_address.h"
 #include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/bind.h"
 #include "src/api/control.h"
-#include "src/base/kernel.h"
-#include "src/base/socket_address.h"
 #include "src/provider/own_sockets.h"
 #include "src/provider/registry.h"
 

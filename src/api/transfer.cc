@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/api/transfer.h"
 
+#include "base/guarded_copy.h"
+#include "base/read_section.h"
+#include "base/refusal.h"
+#include "base/undo.h"
 #include "event/queue/transfer_event.h"
 #include "src/api/adopt.h"
 #include "src/api/memory.h"
 #include "src/api/refusals.h"
-#include "src/base/guarded_copy.h"
-#include "src/base/read_section.h"
-#include "src/base/refusal.h"
-#include "src/base/undo.h"
 
 namespace exs {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
+#include "base/guarded_copy.h"
+#include "base/kernel.h"
+#include "base/refusal.h"
 #include "src/api/memory.h"
 #include "src/api/refusals.h"
-#include "src/base/guarded_copy.h"
-#include "src/base/kernel.h"
-#include "src/base/refusal.h"
 
 namespace exs {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <span>
 
-#include "src/base/hex.h"
-#include "src/base/kernel.h"
-#include "src/base/refusal.h"
+#include "base/hex.h"
+#include "base/kernel.h"
+#include "base/refusal.h"
 #include "src/boot/launcher_boot.h"
 
 namespace exs::boot {

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <optional>
 
-#include "src/base/log.h"
-#include "src/base/refusal.h"
+#include "base/refusal.h"
+#include "src/log/log.h"
 
 namespace exs::boot {
 namespace {

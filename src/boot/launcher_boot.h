@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "src/boot/boot.h"
 #include "src/boot/lines.h"
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 
 namespace exs::boot {
 namespace {

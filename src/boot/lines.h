@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "src/base/status.h"
-#include "src/base/unique_fd.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
 
 namespace exs::boot {
 

@@ -20,9 +20,10 @@ Result<std::unique_ptr<Boot>> find_pmix() {
 #include <string>
 #include <utility>
 
-#include "src/base/hex.h"
-#include "src/base/kernel.h"
-#include "src/base/refusal.h"
+#include "base/hex.h"
+#include "base/kernel.h"
+#include "base/random.h"
+#include "base/refusal.h"
 #include "src/boot/pmix_deaths.h"
 #include "src/boot/pmix_library.h"
 
@@ -150,8 +151,10 @@ class PmixBoot final : public Boot {
 Result<JobKey> agree_on_key(Pmix& pmix) {
   JobKey key{};
   const bool draws = pmix.self().rank == 0;
-  if (draws && kernel::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
-    return failure(EIO);
+  if (draws) {
+    if (const Status drawn = fill_randomly(std::as_writable_bytes(std::span(key))); !drawn.ok())
+      return failure(drawn);
+  }
   if (const Status put = pmix.put(draws ? hex_of(std::as_bytes(std::span(key))) : "-"); !put.ok())
     return failure(put);
   const auto digits = pmix.get(0);

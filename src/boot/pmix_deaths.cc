@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "src/base/kernel.h"
-#include "src/base/lazy.h"
+#include "base/kernel.h"
+#include "base/lazy.h"
 
 namespace exs::boot {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "src/boot/pmix_library.h"
 
 namespace exs::boot {

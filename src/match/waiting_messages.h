@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/base/numbered_pool.h"
+#include "base/numbered_pool.h"
 #include "src/match/classes.h"
 
 namespace exs::match {

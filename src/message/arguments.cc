@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/message/arguments.h"
 
+#include "base/refusal.h"
 #include "src/api/refusals.h"
-#include "src/base/refusal.h"
 
 namespace exs {
 namespace {

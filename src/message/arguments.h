@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "base/status.h"
 #include "event/message/endpoint.h"
 #include "exs/msg.h"
-#include "src/base/status.h"
 
 namespace exs {
 

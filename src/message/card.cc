@@ -10,9 +10,9 @@
 #include <optional>
 #include <string_view>
 
-#include "src/base/hex.h"
-#include "src/base/refusal.h"
-#include "src/base/socket_address.h"
+#include "base/hex.h"
+#include "base/refusal.h"
+#include "base/socket_address.h"
 #include "src/message/networks.h"
 #include "src/provider/shm/identity.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "src/base/status.h"
+#include "base/status.h"
 
 namespace exs {
 

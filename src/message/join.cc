@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "src/base/socket_address.h"
+#include "base/socket_address.h"
 #include "src/message/card.h"
 #include "src/message/ep.h"
 #include "src/message/start.h"

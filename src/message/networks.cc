@@ -12,8 +12,8 @@
 #include <string>
 #include <tuple>
 
-#include "src/base/kernel.h"
-#include "src/base/socket_address.h"
+#include "base/kernel.h"
+#include "base/socket_address.h"
 
 namespace exs {
 namespace {

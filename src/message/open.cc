@@ -6,12 +6,12 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <string>
 
-#include "src/base/bytes.h"
-#include "src/base/environment.h"
-#include "src/base/socket_address.h"
+#include "base/bytes.h"
+#include "base/environment.h"
+#include "base/random.h"
+#include "base/socket_address.h"
 #include "src/message/arguments.h"
 #include "src/message/networks.h"
 #include "src/message/start.h"
@@ -92,10 +92,9 @@ Result<sockaddr_storage> address_for_others(const sockaddr_storage& own) {
   return address;
 }
 
-std::uint64_t new_id() {
-  std::random_device device;
-  std::uint64_t id = 0;
-  while (id == 0) id = std::uint64_t{device()} << 32U | device();
+Result<std::uint64_t> new_id() {
+  auto id = draw<std::uint64_t>();
+  while (id && *id == 0) id = draw<std::uint64_t>();
   return id;
 }
 
@@ -122,8 +121,10 @@ Result<exm_ep_t> open_ep(Library& library, const exm_config_t& config) {
   if (!address) return failure(address.error());
   EndpointOptions& options = prepared->options;
   options.has_ranks = false;
-  options.peers = {{.address = *address, .id = new_id()}};
-  options.session.wishes.introduction.id = options.peers[0].id;
+  const auto id = new_id();
+  if (!id) return failure(id.error());
+  options.peers = {{.address = *address, .id = *id}};
+  options.session.wishes.introduction.id = *id;
   auto endpoint = start(library, std::move(*prepared));
   if (!endpoint) return failure(endpoint.error());
   return new exm_ep{std::move(*endpoint), nullptr, nullptr};

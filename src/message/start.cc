@@ -10,10 +10,10 @@
 #include <string>
 #include <thread>
 
+#include "base/clock.h"
+#include "base/kernel.h"
+#include "base/socket_address.h"
 #include "src/api/bind.h"
-#include "src/base/clock.h"
-#include "src/base/kernel.h"
-#include "src/base/socket_address.h"
 #include "src/provider/own_sockets.h"
 #include "src/wire/messages.h"
 

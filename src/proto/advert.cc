@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 #include "src/proto/token.h"
 #include "src/wire/codec.h"
 

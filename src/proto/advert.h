@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/proto/outbox.h"
 #include "src/proto/windows.h"
 #include "src/wire/messages.h"

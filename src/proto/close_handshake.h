@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/wire/messages.h"
 
 namespace exs::proto {

@@ -5,7 +5,7 @@
 #include <array>
 #include <new>
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 #include "src/proto/message/message_receive.h"
 #include "src/proto/message/message_send.h"
 #include "src/proto/message_kinds.h"

@@ -19,7 +19,7 @@
 
 #include <cstdint>
 
-#include "src/base/status.h"
+#include "base/status.h"
 
 namespace exs::proto {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 #include "src/wire/codec.h"
 
 namespace exs::proto {

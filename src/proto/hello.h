@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/provider/provider.h"
 
 namespace exs::proto {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/proto/outbox.h"
+#include "base/check.h"
 
 #include <cstring>
 #include <tuple>
 #include <utility>
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 #include "src/proto/token.h"
 #include "src/wire/codec.h"
 

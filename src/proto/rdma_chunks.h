@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/proto/operation.h"
 #include "src/proto/token.h"
 

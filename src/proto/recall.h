@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/wire/messages.h"
 
 namespace exs::proto {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
 #include "src/proto/rdma_chunks.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/base/guarded_copy.h"
+#include "base/guarded_copy.h"
 #include "src/proto/operation.h"
 
 namespace exs::proto {

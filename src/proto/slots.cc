@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/proto/slots.h"
+#include "base/check.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 #include "src/proto/token.h"
 #include "src/wire/messages.h"
 

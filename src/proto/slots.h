@@ -26,7 +26,7 @@
 #include <memory>
 #include <span>
 
-#include "src/base/pages.h"
+#include "base/pages.h"
 #include "src/proto/hello.h"
 #include "src/provider/provider.h"
 

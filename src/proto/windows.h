@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/proto/operation.h"
 #include "src/wire/messages.h"
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <span>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/provider/provider.h"
 
 namespace exs {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <span>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/provider/provider.h"
 
 namespace exs {

@@ -10,9 +10,9 @@
 #include <new>
 #include <string>
 
-#include "src/base/environment.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
+#include "base/environment.h"
+#include "base/kernel.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "src/base/socket_cookie.h"
+#include "base/socket_cookie.h"
 
 namespace exs {
 namespace {

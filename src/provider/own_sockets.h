@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "src/base/drive_lock.h"
-#include "src/base/status.h"
+#include "base/drive_lock.h"
+#include "base/status.h"
 
 namespace exs {
 

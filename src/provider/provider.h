@@ -25,8 +25,8 @@
 #include <span>
 #include <string_view>
 
-#include "src/base/guarded_copy.h"
-#include "src/base/status.h"
+#include "base/guarded_copy.h"
+#include "base/status.h"
 #include "src/provider/company.h"
 #include "src/provider/reason.h"
 

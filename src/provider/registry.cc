@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "src/base/lazy.h"
-#include "src/base/log.h"
+#include "base/lazy.h"
+#include "src/log/log.h"
 #include "src/provider/iwarp/iwarp.h"
 #include "src/provider/reason.h"
 #include "src/provider/shm/shm.h"

@@ -7,8 +7,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/kernel.h"
-#include "src/base/log.h"
+#include "base/kernel.h"
+#include "base/random.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {
@@ -40,9 +41,9 @@ struct SipState {
 }  // namespace
 
 Result<TagKey> draw_tag_key() {
-  TagKey key{};
-  if (kernel::getrandom(key.data(), sizeof key, 0) == sizeof key) return key;
-  return failure(fault(LogLevel::kError, EIO, "getrandom failed: {}", std::strerror(errno)));
+  auto key = draw<TagKey>();
+  if (!key) return failure(fault(LogLevel::kError, EIO, "getrandom failed: {}", std::strerror(errno)));
+  return key;
 }
 
 std::uint64_t TagSource::at(std::uint64_t number) const noexcept {

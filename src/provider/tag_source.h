@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "src/base/status.h"
+#include "base/status.h"
 
 namespace exs {
 

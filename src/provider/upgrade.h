@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/provider/connector.h"
 #include "src/provider/provider.h"
 

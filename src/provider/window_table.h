@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/provider/provider.h"
 #include "src/provider/tag_source.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "src/base/bytes.h"
-#include "src/base/log.h"
+#include "base/bytes.h"
+#include "src/log/log.h"
 
 namespace exs::wire {
 namespace {

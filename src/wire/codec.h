@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/wire/messages.h"
 
 namespace exs::wire {

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 
 namespace exs::wire {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/base/status.h"
+#include "base/status.h"
 
 namespace exs::wire {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "src/base/socket_address.h"
+#include "base/socket_address.h"
 #include "src/wire/codec.h"
 #include "tests/api/kernel_sockets.h"
 #include "tests/support/exs_fixture.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <thread>
 
-#include "src/api/error_text.h"
+#include "base/c_call.h"
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {

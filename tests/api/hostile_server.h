@@ -14,8 +14,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "src/base/log.h"
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
+#include "src/log/log.h"
 #include "tests/support/exs_fixture.h"
 #include "tests/support/raw_peer.h"
 

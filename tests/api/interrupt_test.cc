@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {

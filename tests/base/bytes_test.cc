@@ -1,6 +1,6 @@
 // Network order at every width and alignment.
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/bytes.h"
+#include "base/bytes.h"
 #include "tests/support/property.h"
 
 #include <array>

@@ -1,6 +1,6 @@
 // The ring against std::deque, and its edges: growth while wrapped, indexing, moved-out slots.
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "tests/support/property.h"
 
 #include <deque>

@@ -1,6 +1,6 @@
 // Copies that end when memory is not there, and whose the signals are besides.
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/guarded_copy.h"
+#include "base/guarded_copy.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // Handles that outlive their object, and threads that race for one.
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/handle_table.h"
+#include "base/handle_table.h"
 #include "tests/support/property.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Pages: zero, resident only where touched, and gone with their owner.
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/pages.h"
+#include "base/pages.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

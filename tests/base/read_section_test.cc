@@ -1,6 +1,6 @@
 // Read sections: what a remover waits for and what it does not wait for.
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/read_section.h"
+#include "base/read_section.h"
 
 #include <boost/test/unit_test.hpp>
 

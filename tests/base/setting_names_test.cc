@@ -1,6 +1,6 @@
 // Names of settings that nobody reads are found, and what was meant is named.
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/setting_names.h"
+#include "base/setting_names.h"
 
 #include <boost/test/unit_test.hpp>
 

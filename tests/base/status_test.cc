@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/status.h"
+#include "base/status.h"
 
 #include <memory>
 #include <string>

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "src/boot/boot.h"
 
 namespace exs::test {

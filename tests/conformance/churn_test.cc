@@ -16,8 +16,8 @@
 #include <string>
 #include <string_view>
 
-#include "src/base/clock.h"
-#include "src/base/unique_fd.h"
+#include "base/clock.h"
+#include "base/unique_fd.h"
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {

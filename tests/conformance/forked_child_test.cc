@@ -15,7 +15,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {

@@ -13,7 +13,7 @@
 #include <iterator>
 #include <vector>
 
-#include "src/base/clock.h"
+#include "base/clock.h"
 #include "tests/contract/port_bed.h"
 
 using namespace exs;

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "src/base/clock.h"
+#include "base/clock.h"
 #include "tests/contract/port_bed.h"
 
 using namespace exs;

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "src/base/clock.h"
+#include "base/clock.h"
 #include "tests/contract/port_bed.h"
 
 using namespace exs;

@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/unique_fd.h"
 #include "event/engine/shard.h"
-#include "src/base/unique_fd.h"
 #include "src/provider/provider.h"
 
 namespace exs::test {

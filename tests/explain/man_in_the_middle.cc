@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <span>
 
-#include "src/base/bytes.h"
-#include "src/base/unique_fd.h"
+#include "base/bytes.h"
+#include "base/unique_fd.h"
 #include "src/provider/iwarp/mpa.h"
 #include "tests/support/exs_fixture.h"
 

@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "src/provider/shm/identity.h"
 #include "src/provider/shm/listening_socket.h"
 #include "src/wire/paths.h"

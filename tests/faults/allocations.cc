@@ -22,7 +22,7 @@
 #include <new>
 #include <string>
 
-#include "src/base/clock.h"
+#include "base/clock.h"
 #include "tests/faults/scarce_scenarios.h"
 
 namespace exs::test {

@@ -17,8 +17,8 @@
 #include <functional>
 #include <string>
 
+#include "base/clock.h"
 #include "event/engine/shard.h"
-#include "src/base/clock.h"
 #include "src/provider/verbs/survey.h"
 #include "tests/faults/load.h"
 

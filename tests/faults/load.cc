@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.h"
 #include "event/engine/shard.h"
-#include "src/base/clock.h"
 
 namespace exs::test {
 namespace {

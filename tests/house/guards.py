@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """No static of a function in the library is made on first use: a child of fork would wait for ever for the guard that another
-thread held. Lazy (src/base/lazy.h) has none. Guards of thread_local objects are the thread's own, and never held by another.
+thread held. Lazy (base/lazy.h) has none. Guards of thread_local objects are the thread's own, and never held by another.
 guards.py LIBRARY COMPILER"""
 import pathlib
 import re
@@ -36,7 +36,7 @@ def main():
         return 1
     found, symbols = guards(library)
     for name in found:
-        print(f"{name} is made on first use, under a lock that a child of fork inherits: use Lazy (src/base/lazy.h)")
+        print(f"{name} is made on first use, under a lock that a child of fork inherits: use Lazy (base/lazy.h)")
     # Without local symbols, in a stripped library, nothing would ever be found.
     stripped = symbols < 2000
     if stripped:

@@ -257,14 +257,14 @@ def check_constants(pages):
     headers = "\n".join(map(text_of, ["exs.h", "msg.h", *LAYERS]))
     code = re.sub(r"/\*.*?\*/", "", headers, flags=re.DOTALL)
     defined = {name for name in constants_in(code) if not re.fullmatch(r"EX[SM]_(\w+_)?(H|API)", name)}
-    sources = [path.read_text() for folder in ("src", "event", "sockets", "rpc", "service", "fabric") for path in (ROOT / folder).rglob("*.cc")]
+    sources = [path.read_text() for folder in ("base", "src", "event", "sockets", "rpc", "service", "fabric") for path in (ROOT / folder).rglob("*.cc")]
     reads = r'(?:(?:getenv|setting|switch_from_environment|read_number)\(|\bk\w+Variable = )"(EX[SM]_\w+)"'
     environment = set(re.findall(reads, "\n".join(sources)))
     tools = "\n".join(path.read_text() for path in (ROOT / "tools").rglob("*.cc"))
     of_tools = set(re.findall(r'\bk\w+Variable = "(EX[SM]_\w+)"', tools))
-    known = re.search(r"kSettings\[\] = \{(.*?)\}", (ROOT / "src/base/setting_names.cc").read_text(), re.DOTALL)[1]
+    known = re.search(r"kSettings\[\] = \{(.*?)\}", (ROOT / "base/setting_names.cc").read_text(), re.DOTALL)[1]
     settings = {name for name in environment | of_tools if name.startswith("EXS_")}
-    yield from complain_unless_equal("setting", "the code", settings, "src/base/setting_names.cc", set(re.findall(r'"(\w+)"', known)))
+    yield from complain_unless_equal("setting", "the code", settings, "base/setting_names.cc", set(re.findall(r'"(\w+)"', known)))
     yield from complain_unless_equal("constant", "the code", defined | environment | of_tools, "the pages",
                                      constants_in("\n".join(pages)))
     for name in ("exs", "exm"):

@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROVIDER_FACE = [f"src/provider/{name}.h" for name in ("provider", "company", "connector", "upgrade", "provider_set", "choice", "reason", "explanation")]
 
 # What providers have in common.
-PROVIDER_PARTS = [f"src/provider/{name}.h" for name in ("tag_source", "window_table", "posted_receives", "completion_queue", "countdown", "software_iwarp", "own_sockets")]
+PROVIDER_PARTS = [f"src/provider/{name}.h" for name in ("poller", "tag_source", "window_table", "posted_receives", "completion_queue", "countdown", "software_iwarp", "own_sockets")]
 
 # What event/ may know of the protocol engine.
 PROTO_FACE = [f"src/proto/{name}.h" for name in ("connection", "hello", "operation")]
@@ -19,18 +19,21 @@ PROTO_FACE = [f"src/proto/{name}.h" for name in ("connection", "hello", "operati
 # Of the preloaded library, what its lane between hosts needs as well; the rest of it is above that lane.
 PRELOAD_PARTS = [f"sockets/preload/{name}.h" for name in ("raw", "segment", "hidden", "spin", "log_line")]
 
-# Folder -> what its files may include of ours (prefixes). A folder not listed may include nothing of ours.
+# Rooms below which base/ is not, but for what users are given.
+WITHOUT_BASE = ("include/", "examples", "sockets/")
+# Folder -> what its files may include of ours (prefixes), besides base/. A folder not listed may include nothing of ours.
 MAY_INCLUDE = {
-    "src/base": ["src/base/"],
-    "src/wire": ["src/base/", "src/wire/"],
-    "src/match": ["src/base/numbered_pool.h", "src/match/"],
-    "src/boot": ["src/base/", "src/boot/"],
-    "src/provider": ["src/base/", *PROVIDER_FACE, *PROVIDER_PARTS],
-    "src/proto": ["src/base/", "src/wire/", "src/provider/provider.h", "src/proto/"],
-    "event/engine": ["src/base/", *PROVIDER_FACE, *PROTO_FACE, "event/engine/"],
-    "event/queue": ["src/base/", *PROVIDER_FACE, *PROTO_FACE, "event/engine/", "event/queue/", "exs/exs.h"],
-    "event/session": ["src/base/", "src/wire/paths.h", *PROVIDER_FACE, *PROTO_FACE, "event/", "exs/exs.h"],
-    "event/message": ["src/base/", *PROVIDER_FACE, *PROTO_FACE, "src/proto/slice_cursor.h", "src/match/", "event/", "exs/exs.h", "exs/msg.h"],
+    "base": ["base/"],
+    "src/log": ["src/log/"],
+    "src/wire": ["src/log/", "src/wire/"],
+    "src/match": ["src/match/"],
+    "src/boot": ["src/log/", "src/boot/"],
+    "src/provider": ["src/log/", *PROVIDER_FACE, *PROVIDER_PARTS],
+    "src/proto": ["src/log/", "src/wire/", "src/provider/provider.h", "src/proto/"],
+    "event/engine": ["src/log/", "src/provider/poller.h", *PROVIDER_FACE, *PROTO_FACE, "event/engine/"],
+    "event/queue": ["src/log/", *PROVIDER_FACE, *PROTO_FACE, "event/engine/", "event/queue/", "exs/exs.h"],
+    "event/session": ["src/log/", "src/wire/paths.h", *PROVIDER_FACE, *PROTO_FACE, "event/", "exs/exs.h"],
+    "event/message": ["src/log/", *PROVIDER_FACE, *PROTO_FACE, "src/proto/slice_cursor.h", "src/match/", "event/", "exs/exs.h", "exs/msg.h"],
     "src/message": ["src/", "event/", "exs/exs.h", "exs/msg.h"],
     "src/api": ["src/", "event/", "exs/exs.h", "exs/cpp/peer_snapshot.hpp"],
     "sockets/settings": ["sockets/settings/"],
@@ -77,15 +80,7 @@ EXCEPTIONS = {
     "include/exs/rpc.h": [r"exs/exs\.hp?p?", r"exs/rpc\.h"],  # and rpc.hpp
     "include/exs/cpp/": [r"exs/cpp/\w+\.hpp", r"exs/exs\.h"],
     "perf/call_cost/": [r"(src|event)/.*"],
-    "service/names/lookup_log": [r"src/base/kernel\.h"],
-    "rpc/fast/server": [r"src/base/no_signals\.h"],
-    "rpc/sunrpc/hub": [r"src/base/no_signals\.h"],
-    "rpc/sunrpc/settings": [r"src/base/kernel\.h"],
-    "service/names/housekeeper": [r"src/base/no_signals\.h"],
-    "tools/common/lines": [r"src/base/(kernel|log_limit)\.h"],
-    "tools/sockets_agent/": [r"src/base/destroy_elsewhere\.h"],
-    "tools/run/": [r"src/base/(environment|hex|setting_names)\.h"],
-    "tools/explain/": [r"src/base/setting_names\.h", r"src/provider/(reason|verbs/survey)\.h", r"sockets/(settings/(settings|why)|preload/arena_layout)\.h"],
+    "tools/explain/": [r"src/provider/(reason|verbs/survey)\.h", r"sockets/(settings/(settings|why)|preload/arena_layout)\.h"],
     "src/provider/registry": [r"src/provider/registry\.h", r"src/provider/(\w+)/\1\.h"],
 }
 # Headers of others -> the only places that may include them.
@@ -93,8 +88,8 @@ ONLY_IN = {
     r"CLI/": ["tools/common/command_line.cc"],
     r"nlohmann/": ["tools/common/json.cc"],
     r"(jni|exs_(service_)?[A-Z]\w+)\.h$": ["bindings/java/native/"],
-    r"spdlog/": ["src/base/log.cc"],
-    r"fmt/": ["src/base/log.h", "src/base/refusal.h"],
+    r"spdlog/": ["src/log/log.cc"],
+    r"fmt/": ["src/log/log.h"],
     r"liburing": ["src/provider/iwarp/", "event/engine/plain_accept.cc", "tests/sockets/hostile/past_libc.c"],
     r"isa-l": ["src/provider/iwarp/"],
     r"rdma/(fabric|fi_|providers/)": ["fabric/", "tests/fabric/"],
@@ -109,9 +104,9 @@ ONLY_IN = {
 PURE = ["src/wire/", "src/proto/", "service/wire/", "service/flow/"]
 IMPURE = re.compile(r"^(thread|mutex|shared_mutex|condition_variable|atomic|future|chrono|ctime|time\.h|sys/time\.h"
                     r"|sys/socket\.h|netinet/.*|sys/epoll\.h|poll\.h|unistd\.h|pthread\.h"
-                    r"|src/base/(drive_lock|handle_table|unique_fd)\.h)$")
+                    r"|base/(drive_lock|handle_table|unique_fd)\.h)$")
 # The kernel is called in one place. Wrappers of its calls, which rdma-core, liburing and threads need, are not its calls.
-KERNEL = "src/base/kernel"
+KERNEL = "base/kernel"
 KERNEL_CALLS = re.compile(r"(?<![\w>])::(" + "|".join(
     re.findall(r"\b(\w+)\([^;]*\) noexcept;", (ROOT / f"{KERNEL}.h").read_text()) + ["syscall", "ioctl", "dup", "pwrite"]) + r")\(")
 PUBLIC_HEADER = {"stddef.h", "stdint.h", "sys/socket.h", "sys/time.h", "sys/types.h"}
@@ -123,9 +118,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 def folder_rule(name):
     parts = pathlib.PurePosixPath(name).parts
     if parts[:2] == ("src", "provider") and len(parts) > 3:  # a provider: blind to the others
-        return MAY_INCLUDE["src/provider"] + ["/".join(parts[:3]) + "/"]
+        return MAY_INCLUDE["src/provider"] + ["base/", "/".join(parts[:3]) + "/"]
     folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "sockets", "rpc", "service", "include", "tools", "bindings") else parts[0]
     rule = list(MAY_INCLUDE.get(folder, []))
+    if not name.startswith(WITHOUT_BASE):
+        rule.append("base/")
     for prefix, _ in EXCEPTIONS.items():
         if name.startswith(prefix):
             rule.append(prefix)
@@ -133,7 +130,7 @@ def folder_rule(name):
 
 
 def is_ours(header):
-    return re.match(r"(src|event|sockets|service|fabric|exs|tools|perf|tests|examples|include|bindings|rpc/(channel|fast|generator|sunrpc)|ibvx)/|sys/exs\.h$", header) is not None
+    return re.match(r"(base|src|event|sockets|service|fabric|exs|tools|perf|tests|examples|include|bindings|rpc/(channel|fast|generator|sunrpc)|ibvx)/|sys/exs\.h$", header) is not None
 
 
 def complaints_about(name, text):
@@ -160,7 +157,7 @@ def complaints_about(name, text):
 
 
 def main():
-    files = [path for folder in ("src", "event", "sockets", "rpc", "service", "fabric", "bindings", "include", "tools", "perf", "examples", "tests")
+    files = [path for folder in ("base", "src", "event", "sockets", "rpc", "service", "fabric", "bindings", "include", "tools", "perf", "examples", "tests")
              for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".hpp", ".cc", ".c")]
     found = [f"{name}: {complaint}"
              for name, path in ((path.relative_to(ROOT).as_posix(), path) for path in files)

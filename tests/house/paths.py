@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every path that a document, a manual page or a comment names exists in the tree.
 
-A path begins with a folder of the root, may leave out the extension of a source (src/base/fifo), and may have parts that
+A path begins with a folder of the root, may leave out the extension of a source (base/fifo), and may have parts that
 stand for any (tools/NAME/*.cc); or it is a link of a document, and relative to that document's folder.
 """
 import pathlib

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "src/base/bytes.h"
+#include "base/bytes.h"
 #include "src/provider/connector.h"
 #include "src/provider/iwarp/settings.h"
 #include "src/provider/provider.h"

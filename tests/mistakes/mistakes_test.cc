@@ -13,7 +13,7 @@
 #include <deque>
 #include <optional>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "tests/mistakes/fixture.h"
 #include "tests/support/child_process.h"
 

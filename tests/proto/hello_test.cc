@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 #include "src/proto/connection.h"
 #include "src/proto/hello.h"
 #include "src/wire/messages.h"

@@ -13,8 +13,8 @@
 #include <exs/exs.h>
 #include <boost/test/unit_test.hpp>
 
+#include "base/unique_fd.h"
 #include "src/api/reasons.h"
-#include "src/base/unique_fd.h"
 
 using exs::Explanation;
 using exs::Reason;

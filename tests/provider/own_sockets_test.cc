@@ -6,8 +6,8 @@
 #include <boost/test/unit_test.hpp>
 #include <optional>
 
-#include "src/base/socket_cookie.h"
-#include "src/base/unique_fd.h"
+#include "base/socket_cookie.h"
+#include "base/unique_fd.h"
 #include "src/provider/own_sockets.h"
 #include "tests/support/exs_fixture.h"
 

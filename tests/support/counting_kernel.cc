@@ -30,4 +30,4 @@ Counts counted_kernel_calls() {
 
 // NOLINTNEXTLINE(bugprone-macro-parentheses): arguments, as they are
 #define EXS_KERNEL_CALL(name, ...) exs::test::call_and_count(__func__, [&] { return ::name(__VA_ARGS__); })
-#include "src/base/kernel.cc"  // NOLINT(bugprone-suspicious-include)
+#include "base/kernel.cc"  // NOLINT(bugprone-suspicious-include)

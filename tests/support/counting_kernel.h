@@ -1,4 +1,4 @@
-// A kernel interface that counts the calls of threads that ask for it. Linked in place of src/base/kernel.cc.
+// A kernel interface that counts the calls of threads that ask for it. Linked in place of base/kernel.cc.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 

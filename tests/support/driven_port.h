@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "src/base/clock.h"
+#include "base/clock.h"
 #include "src/provider/provider.h"
 #include "tests/support/require.h"
 

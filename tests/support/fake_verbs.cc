@@ -7,7 +7,7 @@
 #include <deque>
 #include <utility>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "src/provider/connector.h"
 #include "src/provider/iwarp/iwarp.h"
 #include "src/provider/registry.h"

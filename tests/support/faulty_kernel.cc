@@ -113,4 +113,4 @@ void follow(FaultPlan* plan) {
 // NOLINTNEXTLINE(bugprone-macro-parentheses): arguments, as they are
 #define EXS_KERNEL_CALL(name, ...) \
   exs::test::call_or_fail(__func__, [&] { return ::name(__VA_ARGS__); } __VA_OPT__(, ) __VA_ARGS__)
-#include "src/base/kernel.cc"  // NOLINT(bugprone-suspicious-include)
+#include "base/kernel.cc"  // NOLINT(bugprone-suspicious-include)

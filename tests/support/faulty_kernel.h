@@ -1,4 +1,4 @@
-// A kernel interface whose n-th fallible call fails. Linked in place of src/base/kernel.cc.
+// A kernel interface whose n-th fallible call fails. Linked in place of base/kernel.cc.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 

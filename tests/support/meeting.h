@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "src/provider/connector.h"
 #include "src/provider/provider.h"
 #include "src/provider/upgrade.h"

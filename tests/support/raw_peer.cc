@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "src/base/bytes.h"
+#include "base/bytes.h"
 #include "src/provider/iwarp/mpa.h"
 #include "src/wire/codec.h"
 #include "tests/support/exs_fixture.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "src/provider/iwarp/fpdu.h"
 #include "src/wire/messages.h"
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "src/provider/provider.h"
 
 namespace exs::test {

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "event/engine/sleeper.h"
-#include "src/base/unique_fd.h"
 
 namespace exs::test {
 

@@ -6,7 +6,7 @@
 
 #include <exception>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 #include "tools/common/clock.h"
 
 namespace tools {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "src/base/log_limit.h"
+#include "base/log_limit.h"
 
 namespace tools {
 

@@ -10,7 +10,7 @@
 #include <exs/exs.hpp>
 #include <string>
 
-#include "src/base/setting_names.h"
+#include "base/setting_names.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/interrupt.h"

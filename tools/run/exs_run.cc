@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/setting_names.h"
 #include "sockets/settings/program.h"
 #include "sockets/settings/settings.h"
-#include "src/base/setting_names.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/json.h"

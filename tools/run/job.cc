@@ -18,7 +18,7 @@
 #include <system_error>
 #include <utility>
 
-#include "src/base/hex.h"
+#include "base/hex.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
 #include "tools/common/units.h"

@@ -18,7 +18,7 @@
 #include <system_error>
 #include <utility>
 
-#include "src/base/environment.h"
+#include "base/environment.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
 #include "tools/run/exit_status.h"

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/destroy_elsewhere.h"
+#include "base/destroy_elsewhere.h"
 #include "tools/common/failure.h"
 #include "tools/common/lines.h"
 #include "tools/sockets_agent/connections.h"

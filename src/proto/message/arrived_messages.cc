@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/proto/message/arrived_messages.h"
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 #include "src/proto/recall.h"
 #include "src/wire/codec.h"
 

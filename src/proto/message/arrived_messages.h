@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/proto/credit.h"
 #include "src/proto/hello.h"
 #include "src/proto/slots.h"

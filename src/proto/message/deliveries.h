@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/proto/message/arrived_messages.h"
 #include "src/proto/operation.h"
 #include "src/proto/outbox.h"

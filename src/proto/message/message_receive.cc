@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "src/base/guarded_copy.h"
-#include "src/base/log.h"
+#include "base/guarded_copy.h"
+#include "src/log/log.h"
 #include "src/proto/immediate.h"
 
 namespace exs::proto {

@@ -18,7 +18,7 @@
 
 #include <cstdint>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/proto/hello.h"
 #include "src/proto/message/arrived_messages.h"
 #include "src/proto/message/deliveries.h"

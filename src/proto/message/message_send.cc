@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 #include "src/proto/immediate.h"
 #include "src/proto/slice_cursor.h"
 #include "src/proto/slots.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 #include "src/proto/token.h"
 
 namespace exs::proto {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/proto/persistence/peer_window.h"
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 
 namespace exs::proto {
 

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
 #include "src/proto/outbox.h"

@@ -15,7 +15,7 @@
 #include <memory>
 #include <vector>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/proto/advert.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"

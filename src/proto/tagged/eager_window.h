@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "src/base/log.h"
-#include "src/base/status.h"
+#include "base/status.h"
+#include "src/log/log.h"
 
 namespace exs::proto {
 

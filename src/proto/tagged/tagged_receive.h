@@ -16,8 +16,8 @@
 #include <optional>
 #include <vector>
 
-#include "src/base/fifo.h"
-#include "src/base/numbered_pool.h"
+#include "base/fifo.h"
+#include "base/numbered_pool.h"
 #include "src/proto/outbox.h"
 #include "src/proto/receive_side.h"
 #include "src/proto/slice_cursor.h"

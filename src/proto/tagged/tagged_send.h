@@ -18,8 +18,8 @@
 #include <optional>
 #include <vector>
 
-#include "src/base/fifo.h"
-#include "src/base/numbered_pool.h"
+#include "base/fifo.h"
+#include "base/numbered_pool.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
 #include "src/proto/outbox.h"

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/kernel.h"
-#include "src/base/log.h"
-#include "src/base/unique_fd.h"
+#include "base/kernel.h"
+#include "base/unique_fd.h"
+#include "src/log/log.h"
 #include "src/provider/iwarp/syscall_backend.h"
 #include "src/provider/iwarp/uring_backend.h"
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/provider/iwarp/settings.h"
 #include "src/provider/provider.h"
 #include "src/provider/reason.h"

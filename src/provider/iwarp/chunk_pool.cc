@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "src/base/contain.h"
+#include "base/contain.h"
 
 namespace exs::iwarp {
 namespace {

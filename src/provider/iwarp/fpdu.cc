@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/iwarp/fpdu.h"
 
-#include "src/base/bytes.h"
+#include "base/bytes.h"
 
 namespace exs::iwarp {
 namespace {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 
 namespace exs::iwarp {
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <new>
 
-#include "src/base/kernel.h"
-#include "src/base/log.h"
+#include "base/kernel.h"
+#include "src/log/log.h"
 #include "src/provider/iwarp/limits.h"
 
 namespace exs::iwarp {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/contain.h"
-#include "src/base/socket_cookie.h"
+#include "base/contain.h"
+#include "base/socket_cookie.h"
 #include "src/provider/iwarp/backend.h"
 #include "src/provider/iwarp/incoming_request.h"
 #include "src/provider/iwarp/mpa.h"

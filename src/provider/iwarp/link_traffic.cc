@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/log.h"
-#include "src/base/socket_address.h"
+#include "base/socket_address.h"
+#include "src/log/log.h"
 #include "src/provider/iwarp/limits.h"
 #include "src/provider/iwarp/link.h"
 #include "src/provider/iwarp/socket.h"

@@ -11,11 +11,11 @@
 #include <cstring>
 #include <utility>
 
-#include "src/base/accept_errors.h"
-#include "src/base/contain.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
-#include "src/base/socket_address.h"
+#include "base/accept_errors.h"
+#include "base/contain.h"
+#include "base/kernel.h"
+#include "base/socket_address.h"
+#include "src/log/log.h"
 #include "src/provider/iwarp/socket.h"
 #include "src/provider/own_sockets.h"
 

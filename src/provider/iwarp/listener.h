@@ -5,10 +5,10 @@
 #include <list>
 #include <memory>
 
-#include "src/base/poller.h"
 #include "src/provider/connector.h"
 #include "src/provider/iwarp/incoming_request.h"
 #include "src/provider/iwarp/port_context.h"
+#include "src/provider/poller.h"
 
 namespace exs::iwarp {
 

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "src/base/bytes.h"
-#include "src/base/log.h"
+#include "base/bytes.h"
+#include "base/check.h"
+#include "src/log/log.h"
 #include "src/provider/software_iwarp.h"
 
 namespace exs::iwarp {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "src/base/room.h"
+#include "base/room.h"
 
 namespace exs::iwarp {
 namespace {

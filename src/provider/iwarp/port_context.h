@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/base/poller.h"
 #include "src/provider/company.h"
 #include "src/provider/completion_queue.h"
 #include "src/provider/iwarp/chunk_pool.h"
 #include "src/provider/iwarp/nudge.h"
 #include "src/provider/iwarp/settings.h"
+#include "src/provider/poller.h"
 
 namespace exs::iwarp {
 

@@ -15,7 +15,7 @@
 #include <span>
 #include <utility>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/provider/iwarp/fpdu.h"
 #include "src/provider/iwarp/read_budget.h"
 #include "src/provider/iwarp/terminate.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "src/base/mapped_memory.h"
+#include "base/mapped_memory.h"
 
 namespace exs::iwarp {
 namespace {

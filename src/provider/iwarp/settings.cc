@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "src/base/environment.h"
+#include "base/environment.h"
 
 namespace exs::iwarp {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "src/base/status.h"
+#include "base/status.h"
 
 namespace exs::iwarp {
 

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/provider/iwarp/chunk_pool.h"
 #include "src/provider/iwarp/fpdu.h"
 #include "src/provider/iwarp/read_budget.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/provider/iwarp/uring_backend.h"
+#include "base/check.h"
 
 #include <liburing.h>
 
@@ -8,7 +9,7 @@
 #include <system_error>
 #include <thread>
 
-#include "src/base/log.h"
+#include "src/log/log.h"
 
 namespace exs::iwarp {
 namespace {

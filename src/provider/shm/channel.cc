@@ -9,9 +9,9 @@
 #include <iterator>
 #include <utility>
 
-#include "src/base/contain.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
+#include "base/contain.h"
+#include "base/kernel.h"
+#include "src/log/log.h"
 
 namespace exs::shm {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <unordered_set>
 
-#include "src/base/fifo.h"
-#include "src/base/poller.h"
-#include "src/base/unique_fd.h"
+#include "base/fifo.h"
+#include "base/unique_fd.h"
+#include "src/provider/poller.h"
 #include "src/provider/provider.h"
 #include "src/provider/shm/control_packet.h"
 #include "src/provider/shm/link_table.h"

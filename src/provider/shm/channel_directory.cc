@@ -8,8 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "src/base/contain.h"
-#include "src/base/log.h"
+#include "base/check.h"
+#include "base/contain.h"
+#include "src/log/log.h"
 
 namespace exs::shm {
 namespace {

@@ -14,9 +14,9 @@
 #include <span>
 #include <vector>
 
-#include "src/base/poller.h"
 #include "src/provider/completion_queue.h"
 #include "src/provider/countdown.h"
+#include "src/provider/poller.h"
 #include "src/provider/shm/channel.h"
 #include "src/provider/shm/channel_setup.h"
 #include "src/provider/shm/identity.h"

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <utility>
 
-#include "src/base/contain.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
+#include "base/contain.h"
+#include "base/kernel.h"
+#include "src/log/log.h"
 #include "src/provider/shm/listening_socket.h"
 #include "src/provider/shm/probe.h"
 

@@ -16,9 +16,9 @@
 
 #include <cstdint>
 
-#include "src/base/poller.h"
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "src/provider/countdown.h"
+#include "src/provider/poller.h"
 #include "src/provider/shm/channel.h"
 #include "src/provider/shm/control_packet.h"
 #include "src/provider/shm/settings.h"

@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "src/base/contain.h"
-#include "src/base/log.h"
-#include "src/base/room.h"
+#include "base/contain.h"
+#include "base/room.h"
+#include "src/log/log.h"
 #include "src/provider/shm/link.h"
 #include "src/provider/shm/region_address.h"
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/provider/shm/channel.h"
 #include "src/provider/shm/claims.h"
 #include "src/provider/shm/peer_memory.h"

@@ -15,11 +15,12 @@
 #include <string>
 #include <string_view>
 
-#include "src/base/bytes.h"
-#include "src/base/hex.h"
-#include "src/base/kernel.h"
-#include "src/base/lazy.h"
-#include "src/base/unique_fd.h"
+#include "base/bytes.h"
+#include "base/hex.h"
+#include "base/kernel.h"
+#include "base/lazy.h"
+#include "base/random.h"
+#include "base/unique_fd.h"
 
 namespace exs::shm {
 namespace {
@@ -71,9 +72,7 @@ std::uint32_t start_of(const RandomId& id) {
 }  // namespace
 
 Result<RandomId> random_id() {
-  RandomId id;
-  if (kernel::getrandom(id.data(), id.size(), 0) != static_cast<ssize_t>(id.size())) return failure(EIO);
-  return id;
+  return draw<RandomId>();
 }
 
 Result<Identity> Identity::of_this_process(Reason& why_not) {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/provider/reason.h"
 
 namespace exs::shm {

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/contain.h"
-#include "src/base/guarded_copy.h"
-#include "src/base/log.h"
+#include "base/contain.h"
+#include "base/guarded_copy.h"
+#include "src/log/log.h"
 #include "src/provider/shm/region_address.h"
 
 namespace exs::shm {

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "src/base/fifo.h"
-#include "src/base/socket_cookie.h"
+#include "base/fifo.h"
+#include "base/socket_cookie.h"
 #include "src/provider/connector.h"
 #include "src/provider/countdown.h"
 #include "src/provider/posted_receives.h"

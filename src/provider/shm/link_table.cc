@@ -3,8 +3,9 @@
 
 #include <cerrno>
 
-#include "src/base/log.h"
-#include "src/base/room.h"
+#include "base/check.h"
+#include "base/room.h"
+#include "src/log/log.h"
 
 namespace exs::shm {
 namespace {

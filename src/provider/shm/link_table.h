@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/base/status.h"
+#include "base/status.h"
 
 namespace exs::shm {
 

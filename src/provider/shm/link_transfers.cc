@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/guarded_copy.h"
-#include "src/base/log.h"
+#include "base/guarded_copy.h"
+#include "src/log/log.h"
 #include "src/provider/shm/link.h"
 #include "src/provider/shm/region_address.h"
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "src/base/hex.h"
-#include "src/base/kernel.h"
+#include "base/hex.h"
+#include "base/kernel.h"
 #include "src/provider/shm/control_packet.h"
 
 namespace exs::shm {

@@ -9,8 +9,8 @@
 #include <functional>
 #include <utility>
 
-#include "src/base/poller.h"
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
+#include "src/provider/poller.h"
 #include "src/provider/reason.h"
 #include "src/provider/shm/identity.h"
 #include "src/provider/shm/peer_socket.h"

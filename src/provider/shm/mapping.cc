@@ -9,7 +9,7 @@
 
 #include <cerrno>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 
 namespace exs::shm {
 namespace {

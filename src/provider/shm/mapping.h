@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "src/base/status.h"
-#include "src/base/unique_fd.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
 
 namespace exs::shm {
 

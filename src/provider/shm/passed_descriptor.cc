@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <string_view>
 
-#include "src/base/destroy_elsewhere.h"
-#include "src/base/kernel.h"
+#include "base/destroy_elsewhere.h"
+#include "base/kernel.h"
 
 namespace exs::shm {
 namespace {

@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/backoff.h"
-#include "src/base/clock.h"
-#include "src/base/guarded_copy.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
+#include "base/backoff.h"
+#include "base/clock.h"
+#include "base/guarded_copy.h"
+#include "base/kernel.h"
+#include "src/log/log.h"
 #include "src/provider/shm/channel.h"
 #include "src/provider/shm/region_address.h"
 

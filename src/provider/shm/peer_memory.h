@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <span>
 
-#include "src/base/mapped_memory.h"
-#include "src/base/status.h"
+#include "base/mapped_memory.h"
+#include "base/status.h"
 #include "src/provider/shm/transfer_words.h"
 
 namespace exs::shm {

@@ -3,7 +3,7 @@
 
 #include <sys/socket.h>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 #include "src/provider/shm/control_packet.h"
 #include "src/provider/shm/identity.h"
 

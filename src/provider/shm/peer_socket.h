@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace exs::shm {
 

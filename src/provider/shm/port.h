@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "src/base/drive_lock.h"
-#include "src/base/guarded_copy.h"
+#include "base/drive_lock.h"
+#include "base/guarded_copy.h"
 #include "src/provider/shm/channel_directory.h"
 #include "src/provider/shm/channel_traffic.h"
 #include "src/provider/shm/link.h"

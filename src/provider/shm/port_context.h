@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/poller.h"
 #include "src/provider/completion_queue.h"
+#include "src/provider/poller.h"
 #include "src/provider/shm/settings.h"
 #include "src/provider/shm/shared_regions.h"
 

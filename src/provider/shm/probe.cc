@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/kernel.h"
-#include "src/base/lazy.h"
+#include "base/kernel.h"
+#include "base/lazy.h"
 
 namespace exs::shm {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <memory>
 
-#include "src/base/guarded_copy.h"
+#include "base/guarded_copy.h"
 #include "src/provider/shm/port.h"
 #include "src/provider/shm/settings.h"
 #include "src/provider/shm/shared_regions.h"

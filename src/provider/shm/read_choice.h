@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/base/clock.h"
+#include "base/clock.h"
 
 namespace exs::shm {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "src/base/guarded_copy.h"
+#include "base/guarded_copy.h"
 
 namespace exs::shm {
 namespace {

@@ -24,7 +24,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/provider/shm/layout.h"
 #include "src/provider/shm/mapping.h"
 #include "src/provider/shm/ring_account.h"

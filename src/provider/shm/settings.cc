@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "src/base/environment.h"
+#include "base/environment.h"
 
 namespace exs::shm {
 

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "src/base/drive_lock.h"
-#include "src/base/status.h"
-#include "src/base/unique_fd.h"
+#include "base/drive_lock.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
 #include "src/provider/provider.h"
 
 namespace exs::shm {

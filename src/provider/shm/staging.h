@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/base/status.h"
+#include "base/status.h"
 #include "src/provider/shm/transfer_words.h"
 
 namespace exs::shm {

@@ -9,7 +9,7 @@
 #include <array>
 #include <cstring>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 
 namespace exs::verbs {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <functional>
 
-#include "src/base/poller.h"
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
+#include "src/provider/poller.h"
 
 namespace exs::verbs {
 

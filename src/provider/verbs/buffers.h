@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "src/base/pages.h"
+#include "base/pages.h"
 #include "src/provider/verbs/device.h"
 
 namespace exs::verbs {

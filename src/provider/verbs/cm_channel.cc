@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "src/base/kernel.h"
-#include "src/base/undo.h"
+#include "base/kernel.h"
+#include "base/undo.h"
 
 namespace exs::verbs {
 namespace {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <span>
 
-#include "src/base/poller.h"
-#include "src/base/status.h"
+#include "base/status.h"
+#include "src/provider/poller.h"
 
 namespace exs::verbs {
 

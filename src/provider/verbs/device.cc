@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/kernel.h"
-#include "src/base/log.h"
+#include "base/kernel.h"
+#include "src/log/log.h"
 #include "src/provider/verbs/siw_keys.h"
 
 namespace exs::verbs {

@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "src/base/drive_lock.h"
-#include "src/base/status.h"
+#include "base/drive_lock.h"
+#include "base/status.h"
 #include "src/provider/provider.h"
 
 namespace exs::verbs {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "src/provider/connector.h"
 #include "src/provider/verbs/cm_channel.h"
 

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <utility>
 
-#include "src/base/clock.h"
-#include "src/base/log.h"
-#include "src/base/socket_address.h"
+#include "base/clock.h"
+#include "base/socket_address.h"
+#include "src/log/log.h"
 
 namespace exs::verbs {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/contain.h"
+#include "base/contain.h"
 #include "src/provider/countdown.h"
 #include "src/provider/posted_receives.h"
 #include "src/provider/provider.h"

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <utility>
 
-#include "src/base/held_signals.h"
-#include "src/base/log.h"
-#include "src/base/socket_address.h"
+#include "base/held_signals.h"
+#include "base/socket_address.h"
+#include "src/log/log.h"
 #include "src/provider/verbs/link.h"
 
 namespace exs::verbs {

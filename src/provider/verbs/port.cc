@@ -10,11 +10,11 @@
 #include <cstring>
 #include <utility>
 
-#include "src/base/contain.h"
-#include "src/base/destroy_elsewhere.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
-#include "src/base/socket_address.h"
+#include "base/contain.h"
+#include "base/destroy_elsewhere.h"
+#include "base/kernel.h"
+#include "base/socket_address.h"
+#include "src/log/log.h"
 #include "src/provider/verbs/incoming_request.h"
 #include "src/provider/verbs/port_listener.h"
 #include "src/provider/verbs/process_listener.h"

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "src/base/drive_lock.h"
-#include "src/base/unique_fd.h"
+#include "base/drive_lock.h"
+#include "base/unique_fd.h"
 #include "src/provider/connector.h"
 #include "src/provider/verbs/address_watch.h"
 #include "src/provider/verbs/link.h"

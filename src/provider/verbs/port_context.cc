@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "src/base/room.h"
+#include "base/room.h"
 
 namespace exs::verbs {
 

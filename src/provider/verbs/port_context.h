@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "src/base/poller.h"
 #include "src/provider/completion_queue.h"
 #include "src/provider/countdown.h"
+#include "src/provider/poller.h"
 #include "src/provider/verbs/cm_channel.h"
 #include "src/provider/verbs/device.h"
 #include "src/provider/verbs/queue_pair.h"

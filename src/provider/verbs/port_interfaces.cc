@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "src/base/kernel.h"
-#include "src/base/unique_fd.h"
+#include "base/kernel.h"
+#include "base/unique_fd.h"
 
 namespace exs::verbs {
 namespace {

@@ -9,10 +9,10 @@
 #include <cstring>
 #include <utility>
 
-#include "src/base/contain.h"
-#include "src/base/kernel.h"
-#include "src/base/log.h"
-#include "src/base/socket_address.h"
+#include "base/contain.h"
+#include "base/kernel.h"
+#include "base/socket_address.h"
+#include "src/log/log.h"
 
 namespace exs::verbs {
 namespace {

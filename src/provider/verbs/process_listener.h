@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/provider/connector.h"
 #include "src/provider/verbs/cm_channel.h"
 #include "src/provider/verbs/incoming_request.h"

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/contain.h"
-#include "src/base/log.h"
+#include "base/contain.h"
+#include "src/log/log.h"
 
 namespace exs::verbs {
 namespace {

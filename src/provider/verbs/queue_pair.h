@@ -11,7 +11,7 @@
 #include <memory>
 #include <span>
 
-#include "src/base/fifo.h"
+#include "base/fifo.h"
 #include "src/provider/provider.h"
 #include "src/provider/verbs/buffers.h"
 #include "src/provider/verbs/queues.h"

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/kernel.h"
-#include "src/base/log.h"
+#include "base/kernel.h"
+#include "src/log/log.h"
 #include "src/provider/verbs/queue_pair.h"
 
 namespace exs::verbs {

@@ -22,7 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "src/base/poller.h"
+#include "src/provider/poller.h"
 #include "src/provider/verbs/buffers.h"
 #include "src/provider/verbs/device.h"
 

@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "src/base/kernel.h"
-#include "src/base/poller.h"
-#include "src/base/status.h"
-#include "src/base/unique_fd.h"
+#include "base/kernel.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "src/provider/poller.h"
 
 namespace exs::verbs {
 

@@ -19,8 +19,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "src/base/kernel.h"
-#include "src/base/socket_address.h"
+#include "base/kernel.h"
+#include "base/socket_address.h"
 #include "src/provider/verbs/port_interfaces.h"
 
 namespace exs::verbs {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 #include "src/provider/verbs/survey.h"
 
 namespace exs::verbs {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/unique_fd.h"
+#include "base/unique_fd.h"
 #include "src/provider/connector.h"
 #include "src/provider/verbs/verbs.h"
 #include "tests/support/driven_port.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/drive_lock.h"
+#include "base/drive_lock.h"
 
-#include "src/base/backoff.h"
+#include "base/backoff.h"
 
 namespace exs {
 

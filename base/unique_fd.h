@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 
 namespace exs {
 

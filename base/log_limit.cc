@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/log_limit.h"
+#include "base/log_limit.h"
 
 #include <utility>
 

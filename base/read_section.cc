@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/read_section.h"
+#include "base/read_section.h"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/backoff.h"
-#include "src/base/drive_lock.h"
-#include "src/base/kernel.h"
-#include "src/base/lazy.h"
-#include "src/base/log.h"
+#include "base/backoff.h"
+#include "base/check.h"
+#include "base/drive_lock.h"
+#include "base/kernel.h"
+#include "base/lazy.h"
 
 namespace exs {
 namespace {

@@ -9,8 +9,8 @@
 #include <csignal>
 #include <utility>
 
-#include "src/base/kernel.h"
-#include "src/base/status.h"
+#include "base/kernel.h"
+#include "base/status.h"
 
 namespace exs {
 

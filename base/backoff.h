@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 
 namespace exs {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 
 namespace exs {
 

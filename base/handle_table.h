@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "src/base/drive_lock.h"
-#include "src/base/read_section.h"
+#include "base/drive_lock.h"
+#include "base/read_section.h"
 
 namespace exs {
 

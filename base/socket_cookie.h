@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 
 namespace exs {
 

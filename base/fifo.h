@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "src/base/log.h"
+#include "base/check.h"
 
 namespace exs {
 

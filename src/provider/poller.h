@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "src/base/status.h"
+#include "base/status.h"
 
 namespace exs {
 

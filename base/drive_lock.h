@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
-#include "src/base/annotations.h"
-#include "src/base/log.h"
+#include "base/annotations.h"
+#include "base/check.h"
 
 namespace exs {
 

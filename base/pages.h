@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "src/base/kernel.h"
-#include "src/base/status.h"
+#include "base/kernel.h"
+#include "base/status.h"
 
 namespace exs {
 

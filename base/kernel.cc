@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/kernel.h"
+#include "base/kernel.h"
 
 #include <fcntl.h>
 #include <ifaddrs.h>

@@ -11,7 +11,7 @@
 
 #include <fmt/core.h>
 
-#include "src/base/status.h"
+#include "base/status.h"
 
 namespace exs {
 
@@ -55,11 +55,4 @@ void tell_left_out() noexcept;
 void lock_log() noexcept;
 void unlock_log() noexcept;
 
-// Prints what was expected and where, then aborts.
-[[noreturn]] void check_failed(const char* condition, const char* file, int line) noexcept;
-
 }  // namespace exs
-
-// For our own bugs only. Bytes from a peer and arguments from a user never reach it.
-#define EXS_CHECK(condition) \
-  ((condition) ? static_cast<void>(0) : ::exs::check_failed(#condition, __FILE__, __LINE__))

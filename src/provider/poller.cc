@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/poller.h"
+#include "src/provider/poller.h"
 
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/kernel.h"
-#include "src/base/log.h"
+#include "base/kernel.h"
+#include "src/log/log.h"
 
 namespace exs {
 namespace {

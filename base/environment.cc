@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/environment.h"
+#include "base/environment.h"
 
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 // The level is read once per process, so each case speaks in a child and the parent reads what it said.
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/log.h"
+#include "src/log/log.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -16,8 +16,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "src/base/log_limit.h"
-#include "src/base/unique_fd.h"
+#include "base/check.h"
+#include "base/log_limit.h"
+#include "base/unique_fd.h"
 
 using exs::log;
 using exs::LogLevel;

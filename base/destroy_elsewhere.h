@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "src/base/no_signals.h"
+#include "base/no_signals.h"
 
 namespace exs {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/guarded_copy.h"
+#include "base/guarded_copy.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/base/annotations.h"
-#include "src/base/drive_lock.h"
+#include "base/annotations.h"
+#include "base/drive_lock.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/socket_address.h"
+#include "base/socket_address.h"
 
 #include <netdb.h>
 
 #include <new>
 
-#include "src/base/kernel.h"
-#include "src/base/unique_fd.h"
+#include "base/kernel.h"
+#include "base/unique_fd.h"
 
 namespace exs {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/tcp_peer.h"
+#include "base/tcp_peer.h"
 
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -8,9 +8,9 @@
 
 #include <cstring>
 
-#include "src/base/kernel.h"
-#include "src/base/socket_address.h"
-#include "src/base/unique_fd.h"
+#include "base/kernel.h"
+#include "base/socket_address.h"
+#include "base/unique_fd.h"
 
 namespace exs {
 namespace {

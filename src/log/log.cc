@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/log.h"
+#include "src/log/log.h"
 
 #include <unistd.h>
 
@@ -16,10 +16,10 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
-#include "src/base/clock.h"
-#include "src/base/kernel.h"
-#include "src/base/lazy.h"
-#include "src/base/log_limit.h"
+#include "base/clock.h"
+#include "base/kernel.h"
+#include "base/lazy.h"
+#include "base/log_limit.h"
 
 namespace exs {
 namespace {
@@ -216,11 +216,6 @@ void lock_log() noexcept {
 
 void unlock_log() noexcept {
   g_mutex.unlock();
-}
-
-void check_failed(const char* condition, const char* file, int line) noexcept {
-  std::fprintf(stderr, "exs: internal check failed: %s at %s:%d\n", condition, file, line);
-  std::abort();
 }
 
 }  // namespace exs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "src/base/setting_names.h"
+#include "base/setting_names.h"
 
 #include <algorithm>
 #include <array>
