@@ -4,7 +4,7 @@
 
 namespace exs {
 
-// Writes the text and aborts. The preloaded library has one of its own (sockets/preload/log_line.cc).
+// Writes the text and aborts. The preloaded library has one of its own (sockets/preload/kernel/check_failed.cc).
 [[noreturn]] void check_failed(const char* text) noexcept;
 
 }  // namespace exs

@@ -46,7 +46,7 @@ class HandleTable {
       }
       ++used_;
     }
-    Slot& slot = *slot_at(index);
+    HandleSlot& slot = *slot_at(index);
     LockGuard slot_guard(slot.mutex);
     slot.object = std::move(object);
     slot.known.store(slot.object.get(), std::memory_order_release);
@@ -54,7 +54,7 @@ class HandleTable {
   }
 
   [[nodiscard]] std::shared_ptr<T> find(int handle) {
-    Slot* slot = slot_of(handle);
+    HandleSlot* slot = slot_of(handle);
     if (slot == nullptr) return nullptr;
     LockGuard guard(slot->mutex);
     return slot->generation == generation_of(handle) ? slot->object : nullptr;
@@ -62,7 +62,7 @@ class HandleTable {
 
   // Call it inside a ReadSection; the object lives at least until the section ends.
   [[nodiscard]] T* peek(int handle) {
-    Slot* slot = slot_of(handle);
+    HandleSlot* slot = slot_of(handle);
     if (slot == nullptr) return nullptr;
     // A slot is reused only after every section that may have found its last object has ended. So if the
     // generation matches after the object was loaded, it is the generation of that object.
@@ -73,7 +73,7 @@ class HandleTable {
   // Returns the object to the one caller that removed it, and nullptr to all others. Call it outside any
   // ReadSection.
   std::shared_ptr<T> remove(int handle) {
-    Slot* slot = slot_of(handle);
+    HandleSlot* slot = slot_of(handle);
     if (slot == nullptr) return nullptr;
     std::shared_ptr<T> object;
     {
@@ -95,7 +95,7 @@ class HandleTable {
     LockGuard guard(mutex_);
     std::vector<int> found;
     for (std::uint32_t index = 0; index < used_; ++index) {
-      Slot& slot = *slot_at(index);
+      HandleSlot& slot = *slot_at(index);
       LockGuard slot_guard(slot.mutex);
       if (slot.object) found.push_back(static_cast<int>((slot.generation << kIndexBits) | index));
     }
@@ -104,25 +104,25 @@ class HandleTable {
 
  private:
   static constexpr std::uint32_t kChunkSlots = 256;
-  struct Slot {
+  struct HandleSlot {
     LeafLock mutex;
     std::atomic<std::uint32_t> generation{1};  // both: written under the lock
     std::atomic<T*> known{nullptr};            // object
     std::shared_ptr<T> object EXS_GUARDED_BY(mutex);
   };
-  using Chunk = std::array<Slot, kChunkSlots>;
+  using Chunk = std::array<HandleSlot, kChunkSlots>;
 
   Chunk* make_chunk() EXS_REQUIRES(mutex_) {
     Chunk& made = *owned_.emplace_back(std::make_unique<Chunk>());
-    for (Slot& slot : made) slot.generation = first_generation_;
+    for (HandleSlot& slot : made) slot.generation = first_generation_;
     return &made;
   }
   static std::uint32_t generation_of(int handle) { return static_cast<std::uint32_t>(handle) >> kIndexBits; }
-  Slot* slot_at(std::uint32_t index) {
+  HandleSlot* slot_at(std::uint32_t index) {
     Chunk* chunk = chunks_[index / kChunkSlots].load(std::memory_order_acquire);
     return chunk == nullptr ? nullptr : &(*chunk)[index % kChunkSlots];
   }
-  Slot* slot_of(int handle) {
+  HandleSlot* slot_of(int handle) {
     return handle <= 0 ? nullptr : slot_at(static_cast<std::uint32_t>(handle) & kIndexMask);
   }
 

@@ -93,8 +93,16 @@ int getifaddrs(ifaddrs** first) noexcept {
   return EXS_KERNEL_CALL(getifaddrs, first);
 }
 
-int open(const char* path, int flags) noexcept {
-  return EXS_KERNEL_CALL(open, path, flags);
+int open(const char* path, int flags, mode_t mode) noexcept {
+  return EXS_KERNEL_CALL(open, path, flags, mode);
+}
+
+int unlink(const char* path) noexcept {
+  return EXS_KERNEL_CALL(unlink, path);
+}
+
+int fsync(int descriptor) noexcept {
+  return EXS_KERNEL_CALL(fsync, descriptor);
 }
 
 int close(int descriptor) noexcept {
@@ -198,6 +206,10 @@ int memfd_create(const char* name, unsigned flags) noexcept {
 
 int ftruncate(int descriptor, off_t length) noexcept {
   return EXS_KERNEL_CALL(ftruncate, descriptor, length);
+}
+
+int clock_gettime(clockid_t clock, timespec* into) noexcept {
+  return EXS_KERNEL_CALL(clock_gettime, clock, into);
 }
 
 int epoll_create1(int flags) noexcept {

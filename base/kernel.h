@@ -45,7 +45,10 @@ ssize_t recvmsg(int descriptor, msghdr* message, int flags) noexcept;
 int getifaddrs(ifaddrs** first) noexcept;
 
 // Descriptors and files.
-int open(const char* path, int flags) noexcept;
+// `mode` is that of a file which the call makes.
+int open(const char* path, int flags, mode_t mode = 0) noexcept;
+int unlink(const char* path) noexcept;
+int fsync(int descriptor) noexcept;
 int close(int descriptor) noexcept;
 ssize_t read(int descriptor, void* bytes, std::size_t count) noexcept;
 ssize_t write(int descriptor, const void* bytes, std::size_t count) noexcept;
@@ -63,7 +66,8 @@ int eventfd(unsigned count, int flags) noexcept;
 int memfd_create(const char* name, unsigned flags) noexcept;
 int ftruncate(int descriptor, off_t length) noexcept;
 
-// Readiness and time. The clock is in clock.h.
+// Readiness and time. Callers read clocks by clock.h.
+int clock_gettime(clockid_t clock, timespec* into) noexcept;
 int epoll_create1(int flags) noexcept;
 int epoll_ctl(int set, int command, int descriptor, epoll_event* event) noexcept;
 int epoll_wait(int set, epoll_event* events, int count_max, int timeout_ms) noexcept;

@@ -7,7 +7,7 @@ namespace exs {
 
 bool LogLimit::admit(std::string_view cause, std::uint64_t now_ns, LeftOut& before) {
   before = {cause, 0};
-  Window& window = windows_[cause];
+  LimitWindow& window = windows_[cause];
   if (window.lines == 0 || now_ns - window.begun_ns >= kWindowNs) {
     before.lines = std::exchange(window.left_out, 0);
     window = {now_ns, 0, 0};

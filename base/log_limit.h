@@ -29,13 +29,13 @@ class LogLimit {
   std::vector<LeftOut> clear();
 
  private:
-  struct Window {
+  struct LimitWindow {
     std::uint64_t begun_ns = 0;
     unsigned lines = 0;
     std::uint64_t left_out = 0;
   };
 
-  std::unordered_map<std::string_view, Window> windows_;
+  std::unordered_map<std::string_view, LimitWindow> windows_;
 };
 
 }  // namespace exs

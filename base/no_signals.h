@@ -6,6 +6,8 @@
 
 #include <csignal>
 #include <initializer_list>
+#include <thread>
+#include <utility>
 
 namespace exs {
 
@@ -26,5 +28,12 @@ class NoSignals {
  private:
   sigset_t before_{};
 };
+
+// Starts a thread of the library's own, which takes no signals. Throws std::system_error if there are too many.
+template <typename Body>
+std::thread start_thread(Body&& body) {
+  const NoSignals signals;
+  return std::thread(std::forward<Body>(body));
+}
 
 }  // namespace exs

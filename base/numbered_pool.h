@@ -13,7 +13,7 @@ template <typename Entry>
 class NumberedPool {
  public:
   // A number whose entry is to be written. Throws std::bad_alloc, and nothing has changed.
-  std::uint32_t take() {
+  std::uint32_t take_number() {
     if (free_.empty()) {
       if (free_.capacity() <= entries_.size()) free_.reserve(2 * entries_.size() + 1);
       entries_.emplace_back();

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "base/socket_address.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <new>
 
 #include "base/kernel.h"
@@ -28,7 +32,49 @@ bool is_loopback_or_any(const sockaddr& address) noexcept {
   return is_loopback(*as_sockaddr(plain)) || is_any(*as_sockaddr(plain));
 }
 
+// The text of an address and of its port. A text with one colon has a port; one with more is an IPv6 address alone.
+struct Parts {
+  std::string_view host;
+  std::optional<std::string_view> port;
+};
+
+std::optional<Parts> split(std::string_view text) noexcept {
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) return {};
+    const std::string_view rest = text.substr(end + 1);
+    if (!rest.empty() && rest.front() != ':') return {};
+    return Parts{text.substr(1, end - 1), rest.empty() ? std::nullopt : std::optional(rest.substr(1))};
+  }
+  if (std::count(text.begin(), text.end(), ':') != 1) return Parts{text, {}};
+  const std::size_t colon = text.find(':');
+  return Parts{text.substr(0, colon), text.substr(colon + 1)};
+}
+
+bool parse_port(std::string_view digits, std::uint16_t& port) noexcept {
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  return error == std::errc() && end == digits.data() + digits.size();
+}
+
 }  // namespace
+
+std::optional<sockaddr_storage> parse_address(std::string_view text) noexcept {
+  const std::optional<Parts> parts = split(text);
+  std::array<char, INET6_ADDRSTRLEN> host{};
+  if (!parts || parts->host.size() >= host.size()) return {};
+  parts->host.copy(host.data(), parts->host.size());
+  sockaddr_storage address{};
+  if (::inet_pton(AF_INET, host.data(), &reinterpret_cast<sockaddr_in&>(address).sin_addr) == 1) {
+    address.ss_family = AF_INET;
+  } else if (::inet_pton(AF_INET6, host.data(), &reinterpret_cast<sockaddr_in6&>(address).sin6_addr) == 1) {
+    address.ss_family = AF_INET6;
+  } else {
+    return {};
+  }
+  std::uint16_t port = 0;
+  if (parts->port && !parse_port(*parts->port, port)) return {};
+  return with_port(address, port);
+}
 
 // Packets to an address of its own the host sends from that very address.
 bool is_own_address(const sockaddr& address) noexcept {

@@ -7,7 +7,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace exs {
 
@@ -38,6 +40,10 @@ inline socklen_t address_bytes(const sockaddr& address) noexcept {
     case AF_INET6: return sizeof(sockaddr_in6);
     default: return 0;
   }
+}
+
+inline socklen_t address_bytes(const sockaddr_storage& address) noexcept {
+  return address_bytes(*as_sockaddr(address));
 }
 
 inline sockaddr_storage copy_of(const sockaddr& address) noexcept {
@@ -77,6 +83,14 @@ inline in_port_t port_of(const sockaddr_storage& address) noexcept {
   return reinterpret_cast<const sockaddr_in&>(address).sin_port;
 }
 
+inline std::uint16_t port_number(const sockaddr_storage& address) noexcept {
+  return ntohs(port_of(address));
+}
+inline sockaddr_storage with_port(sockaddr_storage address, std::uint16_t port) noexcept {
+  port_of(address) = htons(port);
+  return address;
+}
+
 // Whatever the ports are, and the scopes.
 inline bool is_same_host(const sockaddr& one, const sockaddr& other) noexcept {
   if (one.sa_family != other.sa_family) return false;
@@ -97,9 +111,15 @@ inline bool is_loopback(const sockaddr& address) noexcept {
   return IN6_IS_ADDR_LOOPBACK(&v6_host(address)) != 0;
 }
 
+inline bool is_loopback(const sockaddr_storage& address) noexcept {
+  return is_loopback(*as_sockaddr(address));
+}
+
 // The address belongs to this host. Asks the kernel's routes, a few system calls; sends nothing.
 [[nodiscard]] bool is_own_address(const sockaddr& address) noexcept;
 
+// Reads "address", "address:port", "[address]" or "[address]:port", of either family, in digits alone. Without a port it is 0.
+[[nodiscard]] std::optional<sockaddr_storage> parse_address(std::string_view text) noexcept;
 // "10.0.0.2:9000" or "[::1]:9000"; "" for other families, and without memory for it.
 [[nodiscard]] std::string text_of(const sockaddr_storage& address) noexcept;
 // Likewise for the peer of a connected descriptor; "unknown peer" if the kernel does not know it either.
