@@ -34,7 +34,7 @@ class ClientTable {
   }
   // The client lives until destroy_removed(), because it may be what removes itself. 0: there is nothing to remove.
   void remove(std::uint64_t token) {
-    Slot* const found = slot_of(token);
+    ClientSlot* const found = slot_of(token);
     if (found == nullptr) return;
     removed_.push_back(std::move(found->client));
     *found = {};
@@ -42,7 +42,7 @@ class ClientTable {
   }
   // Null: the client has been removed. It lives at least until destroy_removed().
   [[nodiscard]] CompletionClient* find(std::uint64_t token) {
-    const Slot* const found = slot_of(token);
+    const ClientSlot* const found = slot_of(token);
     return found == nullptr ? nullptr : found->client.get();
   }
   void destroy_removed() { removed_.clear(); }
@@ -54,7 +54,7 @@ class ClientTable {
   }
 
  private:
-  struct Slot {
+  struct ClientSlot {
     std::uint64_t token = 0;
     std::shared_ptr<CompletionClient> client;
   };
@@ -67,13 +67,13 @@ class ClientTable {
     free_slots_.push_back(static_cast<std::uint32_t>(slots_.size() - 1));
   }
 
-  Slot* slot_of(std::uint64_t token) {
+  ClientSlot* slot_of(std::uint64_t token) {
     const std::uint64_t slot = token & ((std::uint64_t{1} << kSlotBits) - 1);
     const bool is_there = token != 0 && slot < slots_.size() && slots_[slot].token == token;
     return is_there ? &slots_[slot] : nullptr;
   }
 
-  std::vector<Slot> slots_;
+  std::vector<ClientSlot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::uint64_t next_serial_ = 1;
   std::vector<std::shared_ptr<CompletionClient>> removed_;

@@ -130,7 +130,7 @@ class CommandQueue {
   [[nodiscard]] bool waiting() const { return waiting_.load(std::memory_order_seq_cst); }
 
   // Swaps with `into`, which is empty, so that neither side allocates once both vectors have grown.
-  void take(CommandBatch& into) {
+  void take_all(CommandBatch& into) {
     LockGuard guard(mutex_);
     queued_.commands.swap(into.commands);
     queued_.late_tasks.swap(into.late_tasks);

@@ -47,7 +47,7 @@ Shard::~Shard() {
   clients_.destroy_all();
 }
 
-Status Shard::start_engine() {
+Status Shard::start_engine_always() {
   LockGuard guard(engine_mutex_);
   if (engine_runs_) return Status();
   const Status status = engine_.start();
@@ -132,7 +132,7 @@ void Shard::release_and_combine() {
 bool Shard::run_commands() {
   if (!commands_.waiting()) return false;
   while (commands_.waiting()) {
-    commands_.take(running_);
+    commands_.take_all(running_);
     for (Command& command : running_.commands) run(command);
     running_.commands.clear();
     while (const auto task = running_.late_tasks.pop_front()) task->run(*this);

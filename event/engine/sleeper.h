@@ -45,6 +45,7 @@ class Sleeper {
 struct TimeSource {
   Clock clock;
   Sleeper& sleeper;
+  bool is_simulated = false;  // waiting threads do all the work, while they can
 
   // CLOCK_MONOTONIC, ppoll and a timerfd.
   static TimeSource real();

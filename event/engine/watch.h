@@ -64,8 +64,8 @@ class Watch {
 
  private:
   const UniqueFd wake_fd_;
-  std::atomic<std::uint64_t> waiter_drives_{
-      0};  // a hint, written under the drive lock and read by the engine
+  // A hint, written under the drive lock and read by the engine.
+  std::atomic<std::uint64_t> waiter_drives_{0};
   std::atomic<std::uint64_t> waiter_memory_polls_{0};  // likewise
   std::atomic<int> sleepers_{0};                       // on the ports; raised under the drive lock
   std::atomic<bool> led_{false};                       // seq_cst, paired with Engine::parked_

@@ -70,7 +70,7 @@ Endpoint::~Endpoint() = default;
 
 Request& Endpoint::open(Request::Kind kind, std::uint32_t peer, const Buffer& memory,
                         const Listener& listener) {
-  Request& request = requests_.take();
+  Request& request = requests_.take_request();
   request.kind = kind;
   request.listener = listener;
   request.peer = peer;

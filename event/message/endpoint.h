@@ -85,7 +85,7 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   // Waits until at least `enough` of them have ended: null ones count as such.
   Status wait(std::span<Request* const> requests, std::size_t enough, std::int64_t timeout_ns);
   // Looks once at what has arrived.
-  void look();
+  void look_at_arrivals();
   // Returns the errno of an ended request and gives the request up.
   int take_status(Request& request, exm_status_t* status) noexcept;
   // Collects several requests for give_up().

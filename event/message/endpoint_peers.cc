@@ -1,7 +1,9 @@
 // The peers of an endpoint: their arrival, their names, and the requests that end with them.
 // SPDX-License-Identifier: BSD-2-Clause
+#include <cerrno>
 #include <utility>
 
+#include "base/contain.h"
 #include "event/message/endpoint.h"
 
 namespace exs {
@@ -26,16 +28,19 @@ Result<std::uint32_t> Endpoint::number_of(const proto::TaggedAgreement& agreemen
 }
 
 void Endpoint::accept(AcceptableRequest request, const Reason& why_no_device) {
-  const auto number = number_of(request.agreement.tagged);
-  if (!number) {
-    request.request->reject(proto::make_rejection(number.error().error()).view());
-    return;
-  }
-  if (is_leaving_ && peer(*number).is_over()) {
-    request.request->reject(proto::make_rejection(ECONNREFUSED).view());
-    return;
-  }
-  peer(*number).take(std::move(request), why_no_device);
+  Peer* from = nullptr;
+  int error = 0;
+  contain(
+      [&] {
+        const auto number = number_of(request.agreement.tagged);
+        error = number ? 0 : number.error().error();
+        if (number) from = &peer(*number);
+      },
+      [&] { error = ENOMEM; });
+  if (error == 0 && is_leaving_ && from->is_over()) error = ECONNREFUSED;
+  if (error != 0) return request.request->reject(proto::make_rejection(error).view());
+  // Without memory the request ends with its connection, and the peer is as it was.
+  contain([&] { from->take(std::move(request), why_no_device); }, [] {});
 }
 
 Peer& Endpoint::peer(std::uint32_t number) {

@@ -137,7 +137,7 @@ Status Endpoint::wait_until(Look&& look, std::int64_t timeout_ns) {
   return wait_for(looking, timeout_ns);
 }
 
-void Endpoint::look() {
+void Endpoint::look_at_arrivals() {
   if (!shard_->poll_memory(true, ReadyPorts())) shard_->drive(shard_->clock().now_ns(), true);
 }
 
@@ -230,7 +230,8 @@ Result<std::size_t> Endpoint::poll(std::span<exm_completion_t> told, std::int64_
 }
 
 Result<int> Endpoint::poll_descriptor() {
-  Status status;
+  Status status = shard_->start_engine_for_outsiders();
+  if (!status.ok()) return failure(status);
   shard_->inspect([&] {
     if (bell_) return;
     auto made = Bell::make(shard_);

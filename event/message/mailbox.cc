@@ -8,7 +8,7 @@ namespace exs {
 Mailbox::~Mailbox() = default;
 
 Request* Mailbox::take_receive(const match::Envelope& envelope) noexcept {
-  auto* const request = static_cast<Request*>(receives_.take(envelope));
+  auto* const request = static_cast<Request*>(receives_.take_matching(envelope));
   if (request != nullptr) request->waiting = match::kNone;
   return request;
 }

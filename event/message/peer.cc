@@ -102,19 +102,20 @@ void Peer::turn_down(AcceptableRequest request, int why) const {
 }
 
 void Peer::take(AcceptableRequest request, const Reason& why_no_device) {
-  if (state_ == State::kConnecting) {
-    if (endpoint_.comes_before(rank_)) return turn_down(std::move(request), EALREADY);
-    drop_session();
-  } else if (state_ != State::kUnknown && state_ != State::kExpected && state_ != State::kAway) {
+  const bool connects = state_ == State::kConnecting;
+  if (connects && endpoint_.comes_before(rank_)) return turn_down(std::move(request), EALREADY);
+  if (!connects && state_ != State::kUnknown && state_ != State::kExpected && state_ != State::kAway)
     return turn_down(std::move(request), ECONNREFUSED);
-  }
-  alarm_.drop();
-  state_ = State::kAccepting;
   SessionOptions options = endpoint_.options().session;
   endpoint_.introduce(options.wishes.introduction, rank_);
-  session_ = std::make_shared<LinkSession>(
+  // What needs memory comes before any change.
+  auto session = std::make_shared<LinkSession>(
       endpoint_.shard(), std::make_shared<KernelDescriptor>(UniqueFd(request.request->release_descriptor())),
       options);
+  if (connects) drop_session();
+  alarm_.drop();
+  state_ = State::kAccepting;
+  session_ = std::move(session);
   session_->serve(*this);
   session_->accept(std::move(request), why_no_device, [this](Status status) {
     if (status.ok()) connected();

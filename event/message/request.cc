@@ -22,7 +22,7 @@ void RequestPool::grow() {
   count_.store(count + kChunk, std::memory_order_release);
 }
 
-Request& RequestPool::take() {
+Request& RequestPool::take_request() {
   if (free_.empty()) {
     for (std::uint32_t next = returned_.exchange(0, std::memory_order_acquire); next != 0;) {
       Request& request = at(next - 1);

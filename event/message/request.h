@@ -80,7 +80,7 @@ class RequestPool {
   ~RequestPool();
 
   // Open, with a generation of its own. Throws std::bad_alloc. Thread: shard.
-  Request& take();
+  Request& take_request();
   // Gives back a request that ended and was reported, or that needs no report.
   void give_back(Request& request) noexcept {
     RequestChain chain;

@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/kernel.h"
 #include "event/engine/shard.h"
-#include "event/queue/notice.h"
+#include "event/queue/summed_event.h"
 
 namespace exs {
 namespace {
@@ -149,18 +149,18 @@ bool EventQueue::reserve_for_notice() {
   return true;
 }
 
-void EventQueue::tell(Notice& notice, const proto::Usage& usage) {
+void EventQueue::report(SummedEvent& notice, const proto::Usage& usage) {
   mutex_.lock();
   notice.add(usage);
   if (std::exchange(notice.waits_, true)) return mutex_.unlock();
-  Entry& entry = entries_.append();
+  QueuedEvent& entry = entries_.append();
   entry.held = notice.shared_from_this();
   entry.notice = &notice;
   added();
   unlock_and_notify();
 }
 
-void EventQueue::end_notice(Notice& notice) {
+void EventQueue::end_notice(SummedEvent& notice) {
   std::shared_ptr<WaitLine::Waiter> next;
   {
     LockGuard guard(mutex_);
@@ -191,8 +191,8 @@ std::size_t EventQueue::take(exs_event_t* out, std::size_t min, std::size_t max)
 }
 
 void EventQueue::take_front(exs_event_t& out) {
-  Entry& entry = entries_.front();
-  Notice* const notice = entry.notice;
+  QueuedEvent& entry = entries_.front();
+  SummedEvent* const notice = entry.notice;
   if (notice == nullptr || notice->ended_) --reserved_;
   if (notice == nullptr) {
     out = entry.event;

@@ -26,7 +26,7 @@
 
 namespace exs {
 
-class Notice;
+class SummedEvent;
 class Shard;
 
 // Thread: any.
@@ -52,7 +52,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   template <typename Make>
   void push_made(Make&& make, const std::shared_ptr<KernelDescriptor>& number) EXS_EXCLUDES(mutex_) {
     mutex_.lock();
-    Entry& entry = entries_.append();
+    QueuedEvent& entry = entries_.append();
     std::forward<Make>(make)(entry.event);
     entry.held = number;
     added();
@@ -61,8 +61,8 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
 
   // Reserves a slot for a Notice, which keeps it even while none of its events waits.
   [[nodiscard]] bool reserve_for_notice() EXS_EXCLUDES(mutex_);
-  void tell(Notice& notice, const proto::Usage& usage) EXS_EXCLUDES(mutex_);
-  void end_notice(Notice& notice) EXS_EXCLUDES(mutex_);
+  void report(SummedEvent& notice, const proto::Usage& usage) EXS_EXCLUDES(mutex_);
+  void end_notice(SummedEvent& notice) EXS_EXCLUDES(mutex_);
 
   // Takes up to `max` events if there are at least `min`, else none.
   std::size_t take(exs_event_t* out, std::size_t min, std::size_t max) EXS_EXCLUDES(mutex_);
@@ -141,10 +141,10 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   };
 
  private:
-  struct Entry {
+  struct QueuedEvent {
     exs_event_t event{};
-    std::shared_ptr<void> held;  // the descriptor number in the event, or the notice
-    Notice* notice = nullptr;    // the event is made when it is taken
+    std::shared_ptr<void> held;     // the descriptor number in the event, or the notice
+    SummedEvent* notice = nullptr;  // the event is made when it is taken
   };
   // Recipients of a notification, once the mutex is free.
   struct Recipients {
@@ -190,7 +190,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   std::atomic<std::size_t> count_{0};  // of entries_; written under the mutex, read without it
 
   LeafLock mutex_;
-  Fifo<Entry> entries_ EXS_GUARDED_BY(mutex_);
+  Fifo<QueuedEvent> entries_ EXS_GUARDED_BY(mutex_);
   std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events, pending operations and notices
   std::size_t notices_ EXS_GUARDED_BY(mutex_) = 0;   // not ended
   bool leader_sleeps_ EXS_GUARDED_BY(mutex_) = false;

@@ -20,7 +20,7 @@ class ClosedSocketCheck {
   // `still_waits` checks the socket; true: operations still wait on it.
   ClosedSocketCheck(Shard& shard, std::function<bool()> still_waits)
       : shard_(shard), still_waits_(std::move(still_waits)), next_([this](std::uint64_t now_ns) {
-          contain([&] { look(now_ns); }, [] {});  // the next operation that waits begins again
+          contain([&] { check_owner(now_ns); }, [] {});  // the next operation that waits begins again
         }) {}
 
   // An operation waits. `owner`: of this object.
@@ -36,7 +36,7 @@ class ClosedSocketCheck {
   static constexpr std::uint64_t kShortestNs = 1'000'000'000;
   static constexpr std::uint64_t kLongestNs = 64 * kShortestNs;
 
-  void look(std::uint64_t now_ns) {
+  void check_owner(std::uint64_t now_ns) {
     shard_.assert_held();
     const auto owner = owner_.lock();
     if (!owner || !still_waits_()) return;

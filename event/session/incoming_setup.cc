@@ -49,11 +49,11 @@ Status IncomingSetup::begin_upgrade() {
 void IncomingSetup::stop(Status why) {
   ConnectionSetup::stop(why);
   upgrade_.reset();
-  tell(why);
+  report_outcome(why);
 }
 
 // The session may end within any step.
-void IncomingSetup::tell(Status outcome) {
+void IncomingSetup::report_outcome(Status outcome) {
   if (const Accepted done = std::exchange(done_, nullptr)) done(outcome);
 }
 
@@ -92,7 +92,7 @@ Result<Carrier> IncomingSetup::accept_by_upgrade() {
 void IncomingSetup::finish(Result<Carrier> carrier) {
   if (!carrier) return decline(carrier.error());
   request_.reset();
-  tell(client().accepted(std::move(*carrier)));
+  report_outcome(client().accepted(std::move(*carrier)));
 }
 
 void IncomingSetup::decline(Status why) {

@@ -33,7 +33,7 @@ class IncomingSetup final : public ConnectionSetup {
   Result<Carrier> accept_by_upgrade();
   void finish(Result<Carrier> carrier);
   void decline(Status why);
-  void tell(Status outcome);
+  void report_outcome(Status outcome);
 
   std::unique_ptr<ConnectionRequest> request_;
   const Role came_by_;

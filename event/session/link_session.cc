@@ -94,7 +94,10 @@ void LinkSession::connected(Carrier carrier, std::uint64_t deadline_ns) {
 
 Status LinkSession::accepted(Carrier carrier) {
   Status status(ENOMEM);
-  contained([&] { status = start_accepted(std::move(carrier)); });
+  contained([&] {
+    const Status started = start_accepted(std::move(carrier));  // by itself: contain.h tells why
+    status = started;
+  });
   return status;
 }
 
@@ -194,11 +197,14 @@ bool LinkSession::send_tagged_now(const proto::Operation& operation) {
 
 void LinkSession::post_tagged(const proto::Operation& operation) {
   shard()->assert_held();
-  auto posted = proto::PostState::kNoMemory;
+  bool is_queued = false;
   contained([&] {
-    if (connection_) posted = connection_->post_send(operation);
+    if (!connection_) return;
+    // Also if the step fails for want of memory: that ends the connection, and all that is queued.
+    is_queued = true;
+    is_queued = connection_->post_send(operation) != proto::PostState::kNoMemory;
   });
-  if (posted == proto::PostState::kNoMemory && end_ != nullptr)
+  if (!is_queued && end_ != nullptr)
     end_->completed(operation,
                     {.error = connection_ ? ENOMEM : why_no_connection(), .length_bytes = 0, .flags = 0});
 }

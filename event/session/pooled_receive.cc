@@ -3,8 +3,8 @@
 
 #include <cerrno>
 
+#include "event/engine/shard.h"
 #include "event/queue/transfer_event.h"
-#include "event/session/session.h"
 
 namespace exs {
 namespace {
@@ -23,10 +23,10 @@ class PooledReceive::Turn final : public Task {
     receive->pass_on();
   }
   std::shared_ptr<PooledReceive> receive;
-  std::shared_ptr<Session> session;
+  std::shared_ptr<PooledSession> session;
 };
 
-PooledReceive::PooledReceive(const std::shared_ptr<Session>& session, std::shared_ptr<ReceivePool> pool,
+PooledReceive::PooledReceive(const std::shared_ptr<PooledSession>& session, std::shared_ptr<ReceivePool> pool,
                              ControlTarget target)
     : session_(session), pool_(std::move(pool)), target_(std::move(target)) {}
 
@@ -36,18 +36,17 @@ PooledReceive::~PooledReceive() {
 
 // ---------------------------------------------------------------- receiving
 
-bool PooledReceive::advance(Session& session, std::size_t most) {
+bool PooledReceive::advance(PooledSession& session, std::size_t most) {
   if (advancing_) return false;
   advancing_ = true;
   while (most > 0 && can_post(session) && post(session)) --most;
   advancing_ = false;
-  if (session.state() == Session::State::kEnded) stop(session.end_error());
+  if (const std::optional<int> why = session.why_ended()) stop(*why);
   return stopped_ && under_way_ == 0;
 }
 
-bool PooledReceive::can_post(const Session& session) const {
-  if (stopped_ || waits_ || under_way_ >= kUnderWayMax) return false;
-  return session.state() == Session::State::kConnected && session.readiness().receive;
+bool PooledReceive::can_post(const PooledSession& session) const {
+  return !stopped_ && !waits_ && under_way_ < kUnderWayMax && session.has_arrivals();
 }
 
 // Null: one of them is missing and this is in the line for it, or there is no memory.
@@ -66,11 +65,11 @@ std::byte* PooledReceive::take_buffer_and_slot() {
   return buffer;
 }
 
-bool PooledReceive::post(Session& session) {
+bool PooledReceive::post(PooledSession& session) {
   std::byte* const buffer = take_buffer_and_slot();
   if (buffer == nullptr) return false;
   ++under_way_;
-  session.start(proto::Direction::kReceive, receive_into(buffer));
+  session.start_receive(receive_into(buffer));
   return true;
 }
 
@@ -84,7 +83,8 @@ proto::Operation PooledReceive::receive_into(std::byte* buffer) const {
   return operation;
 }
 
-void PooledReceive::take(Session& session, const proto::Operation& operation, const proto::Outcome& outcome) {
+void PooledReceive::take(const std::shared_ptr<KernelDescriptor>& descriptor,
+                         const proto::Operation& operation, const proto::Outcome& outcome) {
   --under_way_;
   if (outcome.error != 0 || (outcome.flags & proto::kEndOfStream) != 0) {
     last_flags_ |= (outcome.flags & proto::kEndOfStream) != 0 ? EXS_EVF_EOF : 0U;
@@ -92,13 +92,13 @@ void PooledReceive::take(Session& session, const proto::Operation& operation, co
     return give_back(operation);
   }
   pool_->hand_out(operation.memory.address);
-  const int socket = session.descriptor()->number();
+  const int socket = descriptor->number();
   target_.queue->push_made(
       [&](exs_event_t& event) {
         make_transfer_event(event, socket, proto::Direction::kReceive, operation, outcome);
         event.exs_evt_flags |= EXS_EVF_MORE;
       },
-      session.descriptor());
+      descriptor);
 }
 
 void PooledReceive::give_back(const proto::Operation& operation) {
@@ -111,7 +111,7 @@ void PooledReceive::give_back(const proto::Operation& operation) {
 void PooledReceive::try_again() {
   auto session = session_.lock();
   if (!session) return pass_on();
-  const auto shard = session->shard();
+  const auto shard = session->home();
   turn_->receive = shared_from_this();
   turn_->session = std::move(session);
   shard->execute(std::move(turn_));
@@ -130,13 +130,13 @@ void PooledReceive::stop(int error) noexcept {
   error_ = error;
 }
 
-void PooledReceive::end(const Session& session) {
+void PooledReceive::end(const std::shared_ptr<KernelDescriptor>& descriptor) {
   uses_pool_ = false;
   pool_->release();
-  exs_event_t event = control_event(target_, *session.descriptor(), EXS_EVT_RECV, error_);
+  exs_event_t event = control_event(target_, *descriptor, EXS_EVT_RECV, error_);
   event.exs_evt_flags = last_flags_;
   event.exs_evt_union.exs_evt_xfer.exs_evt_mhandle = pool_->region_handle();
-  target_.queue->push(event, session.descriptor());
+  target_.queue->push(event, descriptor);
 }
 
 }  // namespace exs

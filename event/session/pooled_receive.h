@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "event/queue/control_target.h"
 #include "event/queue/receive_pool.h"
@@ -16,12 +17,26 @@
 
 namespace exs {
 
-class Session;
+class Shard;
+
+// The session of a pooled receive, as that sees it. Thread: shard, but for home().
+class PooledSession {
+ public:
+  virtual ~PooledSession() = default;
+  // It is connected, and something waits that an ordinary receive would take.
+  [[nodiscard]] virtual bool has_arrivals() const = 0;
+  virtual void start_receive(const proto::Operation& operation) = 0;
+  // Why it has ended; none: it has not.
+  [[nodiscard]] virtual std::optional<int> why_ended() const noexcept = 0;
+  // The pooled receive, if there is one, goes on with what has arrived.
+  virtual void advance_pooled() = 0;
+  [[nodiscard]] virtual const std::shared_ptr<Shard>& home() const noexcept = 0;
+};
 
 class PooledReceive final : public WaitLine::Waiter, public std::enable_shared_from_this<PooledReceive> {
  public:
   // A use of the pool, and a slot of the target's queue, are handed over.
-  PooledReceive(const std::shared_ptr<Session>& session, std::shared_ptr<ReceivePool> pool,
+  PooledReceive(const std::shared_ptr<PooledSession>& session, std::shared_ptr<ReceivePool> pool,
                 ControlTarget target);
   ~PooledReceive() override;
   PooledReceive(const PooledReceive&) = delete;
@@ -32,11 +47,12 @@ class PooledReceive final : public WaitLine::Waiter, public std::enable_shared_f
 
   // --- Thread: shard ---
   // Receives what has arrived, `most` messages at most. True: it is over, and end() is due.
-  [[nodiscard]] bool advance(Session& session, std::size_t most);
+  [[nodiscard]] bool advance(PooledSession& session, std::size_t most);
   // Gives back what it holds and pushes its last event.
-  void end(const Session& session);
+  void end(const std::shared_ptr<KernelDescriptor>& descriptor);
   // One of its receives has completed.
-  void take(Session& session, const proto::Operation& operation, const proto::Outcome& outcome);
+  void take(const std::shared_ptr<KernelDescriptor>& descriptor, const proto::Operation& operation,
+            const proto::Outcome& outcome);
   // No more receives; the last event has this error.
   void stop(int error) noexcept;
   [[nodiscard]] bool wants_more() const noexcept { return !stopped_; }
@@ -47,14 +63,14 @@ class PooledReceive final : public WaitLine::Waiter, public std::enable_shared_f
  private:
   class Turn;
 
-  [[nodiscard]] bool can_post(const Session& session) const;
-  [[nodiscard]] bool post(Session& session);
+  [[nodiscard]] bool can_post(const PooledSession& session) const;
+  [[nodiscard]] bool post(PooledSession& session);
   [[nodiscard]] std::byte* take_buffer_and_slot();
   [[nodiscard]] proto::Operation receive_into(std::byte* buffer) const;
   void give_back(const proto::Operation& operation);
   void pass_on();
 
-  const std::weak_ptr<Session> session_;
+  const std::weak_ptr<PooledSession> session_;
   const std::shared_ptr<ReceivePool> pool_;
   const ControlTarget target_;
 

@@ -45,7 +45,7 @@ class PostTimes {
   }
 
  private:
-  struct Entry {
+  struct PostTime {
     std::uint64_t posted_ns = 0;
     std::uint32_t open = 0;
   };
@@ -65,7 +65,7 @@ class PostTimes {
     return low;
   }
 
-  Fifo<Entry> entries_;
+  Fifo<PostTime> entries_;
 };
 
 }  // namespace exs

@@ -122,7 +122,7 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
                             const proto::Outcome& outcome) {
   if (operation.tag.pooled) {
     finished_.count(direction, outcome.error);
-    return pooled_->take(*this, operation, outcome);
+    return pooled_->take(descriptor_, operation, outcome);
   }
   if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
   finished_.count(direction, outcome.error);
@@ -181,7 +181,7 @@ void Session::receive_into_pool() {
   if (!receive->advance(*this, pooled_messages_max())) return;
   pooled_.reset();
   open_receives_.end(true);
-  receive->end(*this);
+  receive->end(descriptor_);
 }
 
 // Pending receives that the peer has not begun with end at once. The others end by themselves.
@@ -203,7 +203,7 @@ std::uint32_t Session::cancel_pooled(const proto::Selection& selection) {
 // ---------------------------------------------------------------- events
 
 void Session::tell_use(const proto::Operation& operation, const proto::Usage& usage) {
-  operation.tag.attachment->notice->tell(usage);
+  operation.tag.attachment->notice->report(usage);
 }
 
 void Session::push_control(const ControlTarget& target, int type, int error) {

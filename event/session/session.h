@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +30,7 @@
 
 namespace exs {
 
-class Session : public TransferClient {
+class Session : public TransferClient, public PooledSession {
  public:
   enum class State : std::uint8_t { kIdle, kConnecting, kConnected, kClosing, kEnded };
 
@@ -114,10 +115,19 @@ class Session : public TransferClient {
   virtual void map_window(const ControlTarget& target) { push_control(target, EXS_EVT_MAP, EOPNOTSUPP); }
   // Receives from now on into buffers of a pool. An operation that owns the direction has been admitted.
   void receive_pooled(std::shared_ptr<PooledReceive> receive);
-  // The pooled receive, if there is one, goes on with what has arrived.
-  void advance_pooled();
-  // Why the session has ended.
-  [[nodiscard]] int end_error() const noexcept { return end_error_; }
+  // --- PooledSession ---
+  [[nodiscard]] bool has_arrivals() const final {
+    return state() == State::kConnected && readiness().receive;
+  }
+  void start_receive(const proto::Operation& operation) final {
+    start(proto::Direction::kReceive, operation);
+  }
+  [[nodiscard]] std::optional<int> why_ended() const noexcept final {
+    return state() == State::kEnded ? std::optional<int>(end_error_) : std::nullopt;
+  }
+  void advance_pooled() final;
+  [[nodiscard]] const std::shared_ptr<Shard>& home() const noexcept final { return shard_; }
+  // ---
   // Cancels open operations of either direction, and polls. Returns the number that match.
   std::uint32_t cancel(const proto::Selection& selection);
   // Called once, just before the event of the close is pushed.
@@ -190,6 +200,7 @@ class Session : public TransferClient {
   [[nodiscard]] bool pooled_wants_data() const noexcept { return pooled_ && pooled_->wants_data(); }
   [[nodiscard]] bool has_pooled() const noexcept { return pooled_ != nullptr; }
   void stop_pooled(int error);
+  [[nodiscard]] int end_error() const noexcept { return end_error_; }
   // Call it before the end of the step that ends the session.
   void note_end(int error) noexcept { end_error_ = error == 0 ? ECANCELED : error; }
   // Cancels the control operations that the selection names. Returns their number. A cancelled shutdown still

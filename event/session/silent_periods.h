@@ -19,8 +19,8 @@ class SilentPeriods {
   static constexpr std::uint64_t kLongestPeriods = 8;
   // A period's end that is seen within this part of the period, or this time, is seen in time.
   static constexpr std::uint64_t kPunctualPart = 8;
-  static constexpr std::uint64_t kPunctualNs =
-      2 * kNsPerMs;  // an engine that stands by looks every millisecond
+  // An engine that stands by looks every millisecond.
+  static constexpr std::uint64_t kPunctualNs = 2 * kNsPerMs;
 
   enum class Proof : std::uint8_t { kLives, kIsSilent, kIsGone };
 

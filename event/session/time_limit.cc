@@ -43,7 +43,7 @@ void LateWatch::wait_until(std::uint64_t at_ns) {
   if (const auto owner = owner_.lock()) due_.set(shard_, at_ns, owner);
 }
 
-void LateWatch::look(std::uint64_t now_ns) {
+void LateWatch::report_if_late(std::uint64_t now_ns) {
   if (!limit_) return;
   const auto limit = limit_;  // telling may end the session
   const std::uint64_t until_ns = now_ns - limit->ns();
@@ -52,7 +52,7 @@ void LateWatch::look(std::uint64_t now_ns) {
   if (first_ns == PostTimes::kNone) return;
   if (first_ns > until_ns) return wait_until(first_ns + limit->ns());
   told_until_ns_ = until_ns;
-  if (first_untold_ns <= until_ns) limit->tell(times_.count_until(until_ns));
+  if (first_untold_ns <= until_ns) limit->report_late(times_.count_until(until_ns));
   awaits_peer_ = limit->cancels() && end_late_(until_ns);
   if (limit_ != limit || times_.empty()) return;
   const std::uint64_t next_ns = times_.first_after(until_ns);

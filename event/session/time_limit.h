@@ -38,8 +38,8 @@ class TimeLimit {
   [[nodiscard]] bool once() const noexcept { return (timeout_.flags & EXS_TIMEOUT_ONCE) != 0; }
   [[nodiscard]] bool cancels() const noexcept { return (timeout_.flags & EXS_TIMEOUT_CANCEL) != 0; }
   // Thread: shard.
-  void tell(std::uint32_t late) const {
-    if (notice_) notice_->tell({.bytes = 0, .last_offset = 0, .transfers = late});
+  void report_late(std::uint32_t late) const {
+    if (notice_) notice_->report({.bytes = 0, .last_offset = 0, .transfers = late});
   }
 
  private:
@@ -71,7 +71,7 @@ class LateWatch {
   }
 
  private:
-  void look(std::uint64_t now_ns);
+  void report_if_late(std::uint64_t now_ns);
   void wait_until(std::uint64_t at_ns);
 
   Shard& shard_;
@@ -80,7 +80,7 @@ class LateWatch {
   std::shared_ptr<TimeLimit> limit_;
   std::weak_ptr<void> owner_;
   PostTimes times_;
-  Deadline due_{[this](std::uint64_t now_ns) { contain_([this, now_ns] { look(now_ns); }); }};
+  Deadline due_{[this](std::uint64_t now_ns) { contain_([this, now_ns] { report_if_late(now_ns); }); }};
   bool awaits_peer_ = false;
   std::uint64_t told_until_ns_ = 0;  // the operations posted until then are in a notice
 };

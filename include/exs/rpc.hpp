@@ -170,8 +170,8 @@ class [[nodiscard]] RpcCalling final : private detail::Timer, private detail::Lo
     call_ = client.is_ending() ? nullptr : begin(&context_);
     if (call_ == nullptr) error_ = client.is_ending() ? ECANCELED : errno;
     if (call_ != nullptr && loop_ != nullptr) client.add(*this);
-    due_ =
-        Clock::now() + (timeout.count() > 0 ? timeout : client.timeout());  // when the call's limit is over
+    // The end of the call's limit.
+    due_ = Clock::now() + (timeout.count() > 0 ? timeout : client.timeout());
   }
   ~RpcCalling() override {
     if (call_ == nullptr) return;

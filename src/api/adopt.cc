@@ -12,8 +12,8 @@
 #include "base/socket_address.h"
 #include "base/socket_cookie.h"
 #include "event/session/plain_session.h"
+#include "src/api/counters.h"
 #include "src/api/refusals.h"
-#include "src/api/stats.h"
 #include "src/log/log.h"
 #include "src/provider/own_sockets.h"
 

@@ -73,6 +73,12 @@ Status bind_to_free_port(int number, sockaddr_storage address, const Listenings&
 
 }  // namespace
 
+bool kernel_listens_for_network(const Choice& choice) {
+  Provider* const network = providers().player(Role::kNetwork);
+  if (network == nullptr || network->own_listening() != nullptr) return false;
+  return providers().allows(choice, Role::kNetwork) || providers().allows(choice, Role::kSameHost);
+}
+
 Status bind_socket(Socket& socket, const sockaddr& address) {
   const Choice choice = socket.options().session(0).choice;
   const Listenings listenings = allowed_listenings(choice);
@@ -80,9 +86,7 @@ Status bind_socket(Socket& socket, const sockaddr& address) {
   if (port_of(wanted) == 0 && !listenings.empty())
     return bind_to_free_port(socket.number(), wanted, listenings);
   // bind(2) does not know of listeners that are not TCP sockets.
-  const bool others =
-      providers().allows(choice, Role::kNetwork) || providers().allows(choice, Role::kSameHost);
-  if (!others) {
+  if (!kernel_listens_for_network(choice)) {
     if (const Status status = check_listenings(listenings, wanted); !status.ok()) return status;
   }
   return bind_anew(socket.number(), wanted);

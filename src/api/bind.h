@@ -12,4 +12,8 @@ namespace exs {
 // provider is allowed. Port 0 becomes a port that is free for all of them.
 Status bind_socket(Socket& socket, const sockaddr& address) EXS_REQUIRES(socket.mutex);
 
+// A peer of the network comes to the descriptor itself, so bind(2) and listen(2) know who has its port. False: the choice lets none come,
+// or the network's provider has listeners of its own.
+[[nodiscard]] bool kernel_listens_for_network(const Choice& choice);
+
 }  // namespace exs

@@ -9,7 +9,7 @@
 #include "src/api/adopt.h"
 #include "src/api/api_call.h"
 #include "src/api/control.h"
-#include "src/api/stats.h"
+#include "src/api/counters.h"
 #include "src/log/log.h"
 
 namespace exs {
@@ -94,6 +94,10 @@ ControlTarget place_on(const std::shared_ptr<EventQueue>& queue) {
   return {queue, nullptr};
 }
 
+std::uint64_t deadline_of_close(const EventQueue& queue, std::uint64_t linger_ns) {
+  return queue.home()->clock().deadline_after(linger_ns + kPatienceNs);
+}
+
 // Waits for one EXS_EVT_CLOSE, through caught signals, until the deadline.
 int collect_close(EventQueue& queue, std::uint64_t deadline_ns) {
   exs_event_t event{};
@@ -149,11 +153,12 @@ std::vector<LastClose> prepare_closes(Library& library) {
 // False: there was nothing to wait for.
 bool close_those_there(Library& library) {
   auto closes = prepare_closes(library);
-  const std::uint64_t deadline_ns = monotonic_ns() + kLingerAtExitMs * kNsPerMs + kPatienceNs;
+  std::uint64_t deadline_ns = kNoDeadline;
   std::size_t started = 0;
   EventQueue* queue = nullptr;
   for (LastClose& each : closes) {
     if (!release_socket(library, each.socket) || !each.closing) continue;
+    if (started == 0) deadline_ns = deadline_of_close(*each.queue, kLingerAtExitMs * kNsPerMs);
     const std::uint64_t linger_ns = std::min(linger_ns_of(*each.socket), kLingerAtExitMs * kNsPerMs);
     Closing::start(std::move(each.closing), *each.socket, linger_ns);
     queue = each.queue.get();
@@ -192,7 +197,7 @@ int exs_close(int number) {
     }
     const std::uint64_t linger_ns = linger_ns_of(*socket);
     Closing::start(std::move(closing), *socket, linger_ns);
-    const int error = collect_close(*queue, monotonic_ns() + linger_ns + kPatienceNs);
+    const int error = collect_close(*queue, deadline_of_close(*queue, linger_ns));
     if (error == ETIMEDOUT)
       return failure(refuse(ETIMEDOUT,
                             "the peer did not take all that was sent within {} ms (EXS_SO_LINGER_MS); the "

@@ -12,14 +12,14 @@ DescriptorTable::~DescriptorTable() {
   for (auto& chunk : chunks_) delete chunk.load(std::memory_order_relaxed);
 }
 
-DescriptorTable::Slot* DescriptorTable::slot_of(int number) const {
+DescriptorTable::DescriptorSlot* DescriptorTable::slot_of(int number) const {
   if (number < 0 || number >= kNumbersMax) return nullptr;
   const auto index = static_cast<std::size_t>(number);
   Chunk* chunk = chunks_[index / kChunkSlots].load(std::memory_order_acquire);
   return chunk == nullptr ? nullptr : &(*chunk)[index % kChunkSlots];
 }
 
-DescriptorTable::Slot* DescriptorTable::make_slot(int number) {
+DescriptorTable::DescriptorSlot* DescriptorTable::make_slot(int number) {
   if (number >= kNumbersMax) {
     log(LogLevel::kError, "descriptor {} is beyond the {} numbers exs can hold: EMFILE", number, kNumbersMax);
     return nullptr;
@@ -35,13 +35,13 @@ DescriptorTable::Slot* DescriptorTable::make_slot(int number) {
   return slot_of(number);
 }
 
-void DescriptorTable::fill(Slot& slot, const std::shared_ptr<Socket>& socket) {
+void DescriptorTable::fill(DescriptorSlot& slot, const std::shared_ptr<Socket>& socket) {
   slot.socket = socket;
   slot.own.store(socket->adopted() == Adopted::kNo ? socket.get() : nullptr, std::memory_order_release);
 }
 
 Result<std::shared_ptr<Socket>> DescriptorTable::replace(const std::shared_ptr<Socket>& socket) {
-  Slot* const slot = make_slot(socket->number());
+  DescriptorSlot* const slot = make_slot(socket->number());
   if (slot == nullptr) return failure(EMFILE);
   LockGuard guard(slot->mutex);
   auto before = std::move(slot->socket);
@@ -50,7 +50,7 @@ Result<std::shared_ptr<Socket>> DescriptorTable::replace(const std::shared_ptr<S
 }
 
 Result<std::shared_ptr<Socket>> DescriptorTable::insert_if_absent(const std::shared_ptr<Socket>& socket) {
-  Slot* const slot = make_slot(socket->number());
+  DescriptorSlot* const slot = make_slot(socket->number());
   if (slot == nullptr) return failure(EMFILE);
   LockGuard guard(slot->mutex);
   if (!slot->socket) fill(*slot, socket);
@@ -58,12 +58,12 @@ Result<std::shared_ptr<Socket>> DescriptorTable::insert_if_absent(const std::sha
 }
 
 Socket* DescriptorTable::peek(int number) const {
-  const Slot* const slot = slot_of(number);
+  const DescriptorSlot* const slot = slot_of(number);
   return slot == nullptr ? nullptr : slot->own.load(std::memory_order_acquire);
 }
 
 std::shared_ptr<Socket> DescriptorTable::find(int number) {
-  Slot* const slot = slot_of(number);
+  DescriptorSlot* const slot = slot_of(number);
   if (slot == nullptr) return nullptr;
   LockGuard guard(slot->mutex);
   return slot->socket;
@@ -77,7 +77,7 @@ bool DescriptorTable::remove(const Socket& socket, const std::function<void()>& 
 }
 
 bool DescriptorTable::take_out(const Socket& socket, const std::function<void()>& first) {
-  Slot& slot = *slot_of(socket.number());
+  DescriptorSlot& slot = *slot_of(socket.number());
   LockGuard guard(slot.mutex);
   if (slot.socket.get() != &socket) return false;
   first();
@@ -91,7 +91,7 @@ std::vector<std::shared_ptr<Socket>> DescriptorTable::all() {
   for (auto& published : chunks_) {
     Chunk* chunk = published.load(std::memory_order_acquire);
     if (chunk == nullptr) continue;
-    for (Slot& slot : *chunk) {
+    for (DescriptorSlot& slot : *chunk) {
       LockGuard guard(slot.mutex);
       if (slot.socket) found.push_back(slot.socket);
     }

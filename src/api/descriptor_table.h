@@ -41,15 +41,15 @@ class DescriptorTable {
 
  private:
   static constexpr int kChunkSlots = 1024;
-  struct Slot {
+  struct DescriptorSlot {
     LeafLock mutex;
     std::atomic<Socket*> own{nullptr};  // socket, unless it is adopted; written under the lock
     std::shared_ptr<Socket> socket EXS_GUARDED_BY(mutex);
   };
-  using Chunk = std::array<Slot, kChunkSlots>;
-  Slot* slot_of(int number) const;
-  Slot* make_slot(int number);
-  static void fill(Slot& slot, const std::shared_ptr<Socket>& socket) EXS_REQUIRES(slot.mutex);
+  using Chunk = std::array<DescriptorSlot, kChunkSlots>;
+  DescriptorSlot* slot_of(int number) const;
+  DescriptorSlot* make_slot(int number);
+  static void fill(DescriptorSlot& slot, const std::shared_ptr<Socket>& socket) EXS_REQUIRES(slot.mutex);
   bool take_out(const Socket& socket, const std::function<void()>& first);
 
   std::array<std::atomic<Chunk*>, kNumbersMax / kChunkSlots> chunks_{};  // published once, by make_slot()

@@ -4,17 +4,13 @@
 #include <pthread.h>
 
 #include <cstdlib>
-#include <ctime>
-#include <new>
 
 #include "base/environment.h"
-#include "base/kernel.h"
 #include "base/read_section.h"
-#include "src/api/close.h"
+#include "src/api/counters.h"
 #include "src/api/environment.h"
-#include "src/api/memory.h"
 #include "src/api/refusals.h"
-#include "src/api/stats.h"
+#include "src/api/simulation.h"
 #include "src/log/log.h"
 #include "src/provider/own_sockets.h"
 #include "src/provider/registry.h"
@@ -32,21 +28,6 @@ struct Process {
 };
 
 constinit Process the_process;
-
-// A step of exs_fini, which cannot fail: while there is no memory for it, it is tried again for a second.
-template <typename Step>
-void insist(Step&& step) {
-  constexpr int kTriesMax = 1000;
-  constexpr timespec kPause{0, 1'000'000};
-  for (int tries = 0; tries < kTriesMax; ++tries) {
-    try {
-      return step();
-    } catch (const std::bad_alloc&) {
-      kernel::nanosleep(&kPause, nullptr);
-    }
-  }
-  log(LogLevel::kError, "exs_fini: without memory some of what is open stays so until the process ends");
-}
 
 Process& process() {
   return the_process;
@@ -111,6 +92,7 @@ Status Library::end() {
   if (--self.users > 0) return Status();
   self.current.store(nullptr, std::memory_order_release);
   self.library->shut_down();
+  report_simulation();
   tell_left_out();
   return Status();
 }
@@ -119,11 +101,13 @@ Status Library::prepare() {
   if (const Status status = check_environment(); !status.ok()) return status;
   tell_unknown_settings();
   const char* const provider = unless_empty(std::getenv("EXS_PROVIDER"));
-  provider_wish_ = provider == nullptr ? "auto" : provider;
+  auto chosen = choose_providers(provider == nullptr ? "auto" : provider);
+  if (!chosen) return chosen.error();
+  provider_wish_ = std::move(*chosen);
   if (const auto choice = choice_of(provider_wish_); !choice) return choice.error();
   ReadSection::prepare();
   LockGuard guard(mutex_);
-  shards_max_ = wished_shards();
+  shards_max_ = simulates_time() ? 1 : wished_shards();  // a thread that waits drives one
   next_shard_ = 0;
   totals_ = {};
   return Status();
@@ -133,39 +117,12 @@ Result<std::shared_ptr<Shard>> Library::next_shard() {
   LockGuard guard(mutex_);
   const std::size_t index = next_shard_ % shards_max_;
   if (index >= shards_.size()) {
-    auto made = Shard::create(providers());
+    auto made = Shard::create(providers(), time_of_process());
     if (!made) return failure(made.error());
     shards_.push_back(std::move(*made));
   }
   ++next_shard_;
   return shards_[index];
-}
-
-void Library::delete_queues_and_pools() {
-  for (const int handle : queues.handles()) {
-    if (const auto queue = queues.remove(handle)) {
-      [[maybe_unused]] const Status forced = queue->close(true);
-    }
-  }
-  for (const int handle : pools.handles()) {
-    if (const auto pool = pools.remove(handle)) {
-      [[maybe_unused]] const bool retired = pool->retire();
-    }
-  }
-}
-
-void Library::shut_down() {
-  insist([this] { close_all(*this); });
-  insist([this] { delete_queues_and_pools(); });
-  insist([this] { free_all(*this); });
-  std::vector<std::shared_ptr<Shard>> ended;
-  std::vector<std::shared_ptr<Socket>> lost;
-  {
-    LockGuard guard(mutex_);
-    ended.swap(shards_);
-    lost.swap(lost_);
-  }
-  for (const auto& shard : ended) shard->stop_engine();
 }
 
 void Library::remember_allocation(void* address, exs_mhandle_t handle) {

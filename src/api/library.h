@@ -51,6 +51,7 @@ class Library {
   // owns.
   explicit Library(const Library* inherited) : inherited_(inherited) {}
   Status prepare();
+  // src/api/shutdown.cc
   void delete_queues_and_pools();
   void shut_down();
 

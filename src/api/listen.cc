@@ -71,9 +71,7 @@ Status start_listening(Socket& socket, int backlog) {
   if (const Status status = give_port(socket); !status.ok()) return status;
   Status failed;
   ListeningPoints made = open_by_provider(number, backlog, choice, failed);
-  const bool leads_anywhere =
-      providers().allows(choice, Role::kNetwork) || providers().allows(choice, Role::kSameHost);
-  made.network = made.network && leads_anywhere;
+  made.network = made.network && kernel_listens_for_network(choice);
   if (!made.network && made.by_provider.empty()) {
     const Status why = is_about_the_address(failed) ? failed : Status(EOPNOTSUPP);
     return fault(

@@ -82,7 +82,7 @@ Status set_signal(EventQueue& queue, const void* value, std::size_t length) {
   if (enable && (wish->exs_sig_signo < 1 || wish->exs_sig_signo > SIGRTMAX))
     return out_of_range(wish->exs_sig_signo, 1, SIGRTMAX);
   queue.set_signal(*wish);
-  return Status();
+  return queue.home()->start_engine_for_outsiders();
 }
 
 Status set_attribute(EventQueue& queue, int attribute, const void* value, std::size_t length) {
@@ -200,6 +200,8 @@ int exs_qfd(exs_qhandle_t handle) {
   return api_call([&](Library& library) -> Result<int> {
     const auto queue = library.queues.find(handle);
     if (!queue) return failure(no_such_queue(handle));
+    if (const Status status = queue->home()->start_engine_for_outsiders(); !status.ok())
+      return failure(status);
     return queue->ready_fd();
   });
 }

@@ -18,7 +18,7 @@ namespace exs::boot {
 // The same in all processes of a job, and secret: it never appears in an argument or in the environment.
 using JobKey = std::array<std::uint8_t, 16>;
 
-struct Place {
+struct JobPlace {
   int rank = 0;
   int size = 1;
   JobKey key{};
@@ -59,10 +59,10 @@ class Boot {
   virtual void abort(int code) noexcept = 0;
 
  protected:
-  explicit Boot(const Place& place) : place_(place) {}
+  explicit Boot(const JobPlace& place) : place_(place) {}
 
  private:
-  const Place place_;
+  const JobPlace place_;
 };
 
 // Finds what started this process; null: nothing known, so it is a job of one. A second call finds nothing.

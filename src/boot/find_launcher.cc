@@ -35,7 +35,7 @@ bool is_boot_socket(int descriptor) noexcept {
 }
 
 // The first line.
-Status greet(Lines& lines, Place& place) {
+Status greet(Lines& lines, JobPlace& place) {
   const Result<std::string> line = lines.receive();
   if (!line && line.error() == Status(ECONNRESET))
     return refuse(ECONNRESET, "exs-run, which started this process, has gone");
@@ -58,7 +58,7 @@ bool is_of_exs_run() noexcept {
 Result<std::unique_ptr<Boot>> find_launcher() {
   if (!is_of_exs_run()) return nullptr;
   const int descriptor = take_number(kDescriptorVariable);
-  Place place;
+  JobPlace place;
   place.rank = take_number(kRankVariable);
   place.size = take_number(kSizeVariable);
   if (descriptor < 0 || place.rank < 0 || place.rank >= place.size)

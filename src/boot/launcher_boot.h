@@ -37,7 +37,7 @@ Result<std::unique_ptr<Boot>> find_launcher();
 
 class LauncherBoot : public Boot {
  public:
-  LauncherBoot(const Place& place, Lines lines) : Boot(place), lines_(std::move(lines)) {}
+  LauncherBoot(const JobPlace& place, Lines lines) : Boot(place), lines_(std::move(lines)) {}
   ~LauncherBoot() override;
 
   Result<std::vector<std::string>> exchange(const std::string& card) override;

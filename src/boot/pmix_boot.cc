@@ -106,7 +106,7 @@ class Pmix {
 
 class PmixBoot final : public Boot {
  public:
-  PmixBoot(const Place& place, std::unique_ptr<Pmix> pmix)
+  PmixBoot(const JobPlace& place, std::unique_ptr<Pmix> pmix)
       : Boot(place), pmix_(std::move(pmix)), deaths_(PmixDeaths::of_process()) {}
 
   // PMIx has no message for a process that gives its boot up and goes on. The others find that it listens no
@@ -165,7 +165,7 @@ Result<JobKey> agree_on_key(Pmix& pmix) {
 }
 
 Result<std::unique_ptr<Boot>> join(std::unique_ptr<Pmix> pmix) {
-  Place place;
+  JobPlace place;
   place.rank = static_cast<int>(pmix->self().rank);
   place.size = static_cast<int>(pmix->number(PMIX_JOB_SIZE));
   if (place.size <= place.rank)

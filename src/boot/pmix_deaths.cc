@@ -56,7 +56,7 @@ void PmixDeaths::stop(const PmixLibrary& library) {
 std::vector<int> PmixDeaths::take() {
   std::uint64_t rung = 0;
   if (ring_.valid()) static_cast<void>(kernel::read(ring_.get(), &rung, sizeof rung));
-  const std::lock_guard guard(mutex_);
+  const LockGuard guard(mutex_);
   return std::exchange(ranks_, {});
 }
 
@@ -78,7 +78,7 @@ void PmixDeaths::registered(pmix_status_t status, size_t registration, void* sel
 void PmixDeaths::add(const pmix_proc_t& who) {
   if (job_ != who.nspace || who.rank > INT32_MAX) return;
   {
-    const std::lock_guard guard(mutex_);
+    const LockGuard guard(mutex_);
     ranks_.push_back(static_cast<int>(who.rank));
   }
   const std::uint64_t one = 1;

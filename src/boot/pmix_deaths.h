@@ -5,10 +5,10 @@
 #include <pmix.h>
 
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/drive_lock.h"
 #include "base/unique_fd.h"
 #include "src/boot/pmix_library.h"
 
@@ -38,8 +38,8 @@ class PmixDeaths {
   std::atomic<int> registered_{0};  // 1: yes, -1: it was refused
   std::size_t registration_ = 0;
 
-  std::mutex mutex_;
-  std::vector<int> ranks_;  // under the mutex
+  Mutex mutex_;
+  std::vector<int> ranks_ EXS_GUARDED_BY(mutex_);
 };
 
 }  // namespace exs::boot

@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +16,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/clock.h"
+#include "base/drive_lock.h"
 #include "base/kernel.h"
 #include "base/lazy.h"
 #include "base/log_limit.h"
@@ -137,8 +137,8 @@ struct Log {
   }
 };
 
-constinit std::mutex g_mutex;  // of the log, also before the log exists
-constinit Lazy<Log> g_log;     // made by the first line
+constinit Mutex g_mutex;    // of the log, also before the log exists
+constinit Lazy<Log> g_log;  // made by the first line
 
 using Line = std::array<char, kLineBytesMax>;
 
@@ -168,7 +168,7 @@ void write_line(LogLevel level, fmt::string_view format, fmt::format_args argume
   if (!log.logger.should_log(to_spdlog(level))) return;
   Line room;
   const std::string_view line = formatted(room, format, arguments);
-  const std::lock_guard guard(g_mutex);
+  const LockGuard guard(g_mutex);
   log.write(level, format, line);
 } catch (...) {
   // A line that cannot be written is lost; its subject goes on.
@@ -179,7 +179,7 @@ Status write_fault(LogLevel level, int error, fmt::string_view format, fmt::form
   Log& log = g_log.get();
   Line room;
   const std::string_view line = formatted(room, format, arguments);
-  const std::lock_guard guard(g_mutex);
+  const LockGuard guard(g_mutex);
   const Status kept(error, log.faults.keep(line));
   if (log.logger.should_log(to_spdlog(level))) log.write(level, format, line);
   return kept;
@@ -190,13 +190,13 @@ Status write_fault(LogLevel level, int error, fmt::string_view format, fmt::form
 std::size_t text_of_fault(Status fault, std::span<char> room) noexcept {
   Log* const log = g_log.made();
   if (log == nullptr) return 0;
-  const std::lock_guard guard(g_mutex);
+  const LockGuard guard(g_mutex);
   return log->faults.copy(fault.sentence(), room);
 }
 
 void set_log(LogCallback callback, void* context, LogLevel level) {
   Log& log = g_log.get();
-  const std::lock_guard guard(g_mutex);
+  const LockGuard guard(g_mutex);
   log.output->set(callback, context);
   log.logger.set_level(to_spdlog(level));
 }
@@ -204,17 +204,17 @@ void set_log(LogCallback callback, void* context, LogLevel level) {
 void tell_left_out() noexcept try {
   Log* const log = g_log.made();
   if (log == nullptr) return;
-  const std::lock_guard guard(g_mutex);
+  const LockGuard guard(g_mutex);
   for (const LogLimit::LeftOut& left_out : log->limit.clear()) log->tell(left_out);
 } catch (...) {
   // As above.
 }
 
-void lock_log() noexcept {
+void lock_log() noexcept EXS_NO_THREAD_SAFETY_ANALYSIS {
   g_mutex.lock();
 }
 
-void unlock_log() noexcept {
+void unlock_log() noexcept EXS_NO_THREAD_SAFETY_ANALYSIS {
   g_mutex.unlock();
 }
 

@@ -33,14 +33,14 @@ std::size_t KeyTable::find(const Key& key) const noexcept {
 void KeyTable::reserve(std::size_t more) {
   const std::size_t wanted = (keys_ + more) * 2;
   if (wanted <= places_.size()) return;
-  std::vector<Place> places(std::max(kFirstPlaces, std::bit_ceil(wanted)));
+  std::vector<KeyPlace> places(std::max(kFirstPlaces, std::bit_ceil(wanted)));
   places_.swap(places);
-  for (const Place& old : places)
+  for (const KeyPlace& old : places)
     if (!old.entries.empty()) places_[find(old.key)] = old;
 }
 
 void KeyTable::append(const Key& key, Links& links, std::uint32_t entry) noexcept {
-  Place& place = places_[find(key)];
+  KeyPlace& place = places_[find(key)];
   if (place.entries.empty()) {
     place.key = key;
     ++keys_;
@@ -68,7 +68,7 @@ void KeyTable::free(std::size_t place) noexcept {
 }
 
 void KeyTable::clear() noexcept {
-  for (Place& place : places_) place.entries = {};
+  for (KeyPlace& place : places_) place.entries = {};
   keys_ = 0;
 }
 

@@ -42,7 +42,7 @@ class KeyTable {
   void clear() noexcept;
 
  private:
-  struct Place {
+  struct KeyPlace {
     Key key;
     List entries;  // empty: the place is free
   };
@@ -51,7 +51,7 @@ class KeyTable {
   void free(std::size_t place) noexcept;
 
   const std::uint64_t seed_;
-  std::vector<Place> places_;  // a power of two, or none
+  std::vector<KeyPlace> places_;  // a power of two, or none
   std::size_t keys_ = 0;
 };
 

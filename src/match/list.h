@@ -9,11 +9,11 @@ namespace exs::match {
 
 inline constexpr std::uint32_t kNone = UINT32_MAX;
 
-struct Link {
+struct ListLink {
   std::uint32_t previous = kNone;
   std::uint32_t next = kNone;
 };
-using Links = std::vector<Link>;
+using Links = std::vector<ListLink>;
 
 struct List {
   std::uint32_t first = kNone;
@@ -26,7 +26,7 @@ struct List {
     last = entry;
   }
   void remove(Links& links, std::uint32_t entry) noexcept {
-    const Link link = links[entry];
+    const ListLink link = links[entry];
     (link.previous == kNone ? first : links[link.previous].next) = link.next;
     (link.next == kNone ? last : links[link.next].previous) = link.previous;
   }

@@ -7,7 +7,7 @@ std::uint32_t WaitingMessages::add(const Envelope& envelope, void* user) {
   if (!has_tables_ && size_ == kLookedThrough) use_tables();
   if (has_tables_)
     for (std::size_t i = 0; i < classes_.count(); ++i) classes_[i].table.reserve(1);
-  const std::uint32_t number = entries_.take();
+  const std::uint32_t number = entries_.take_number();
   try {
     order_links_.resize(entries_.size());
     for (std::size_t i = 0; i < classes_.count(); ++i) class_links_[i].resize(entries_.size());

@@ -33,7 +33,7 @@ class WaitingMessages {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
-  struct Entry {
+  struct WaitingMessage {
     Envelope envelope;
     void* user = nullptr;
   };
@@ -49,7 +49,7 @@ class WaitingMessages {
   [[nodiscard]] std::uint32_t look_through(const Criteria& criteria) const noexcept;
 
   Classes classes_;
-  NumberedPool<Entry> entries_;
+  NumberedPool<WaitingMessage> entries_;
   Links order_links_;
   List order_;                                  // all of them
   std::array<Links, kClassesMax> class_links_;  // for the lists of each class's table

@@ -6,7 +6,7 @@ namespace exs::match {
 std::uint32_t WaitingReceives::add(const Criteria& criteria, void* user) {
   if (!has_tables_ && size_ == kLookedThrough) fill_tables();
   const std::uint32_t class_index = has_tables_ ? make_room(criteria) : kNone;
-  const std::uint32_t number = entries_.take();
+  const std::uint32_t number = entries_.take_number();
   try {
     order_links_.resize(entries_.size());
     class_links_.resize(entries_.size());
@@ -14,7 +14,7 @@ std::uint32_t WaitingReceives::add(const Criteria& criteria, void* user) {
     entries_.give_back(number);
     throw;
   }
-  Entry& entry = entries_[number];  // each field by itself: a copy would have to wait for its parts
+  WaitingReceive& entry = entries_[number];  // each field by itself: a copy would have to wait for its parts
   entry.criteria.source = criteria.source;
   entry.criteria.bits = criteria.bits;
   entry.criteria.ignore = criteria.ignore;
@@ -44,7 +44,7 @@ std::uint32_t WaitingReceives::make_room(const Criteria& criteria) {
 }
 
 void WaitingReceives::enter(std::uint32_t number, std::uint32_t class_index) noexcept {
-  Entry& entry = entries_[number];
+  WaitingReceive& entry = entries_[number];
   entry.class_index = class_index;
   if (entry.class_index == kNone) return others_.append(class_links_, number);
   Class& its = classes_[entry.class_index];
@@ -53,7 +53,7 @@ void WaitingReceives::enter(std::uint32_t number, std::uint32_t class_index) noe
 }
 
 void WaitingReceives::leave(std::uint32_t number) noexcept {
-  const Entry& entry = entries_[number];
+  const WaitingReceive& entry = entries_[number];
   if (entry.class_index == kNone) return others_.remove(class_links_, number);
   Class& its = classes_[entry.class_index];
   its.table.remove(key_of(entry), class_links_, number);
@@ -67,7 +67,7 @@ std::uint32_t WaitingReceives::look_through(const List& list, const Links& links
   return kNone;
 }
 
-void* WaitingReceives::take(const Envelope& envelope) noexcept {
+void* WaitingReceives::take_matching(const Envelope& envelope) noexcept {
   if (has_tables_) return take_from_tables(envelope);
   const std::uint32_t number = look_through(order_, order_links_, envelope);
   return number == kNone ? nullptr : free(number);

@@ -22,7 +22,7 @@ class WaitingReceives {
   // Its number, until it is taken or removed. Throws std::bad_alloc, and nothing has changed.
   std::uint32_t add(const Criteria& criteria, void* user);
   // Removes the oldest receive that takes the message, and returns its user. Null: no match.
-  void* take(const Envelope& envelope) noexcept;
+  void* take_matching(const Envelope& envelope) noexcept;
   void* remove(std::uint32_t number) noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   // Visits the criteria of each receive, the oldest first.
@@ -33,7 +33,7 @@ class WaitingReceives {
   }
 
  private:
-  struct Entry {
+  struct WaitingReceive {
     Criteria criteria;
     std::uint64_t sequence = 0;
     void* user = nullptr;
@@ -44,7 +44,7 @@ class WaitingReceives {
   std::uint32_t make_room(const Criteria& criteria);
   void enter(std::uint32_t number, std::uint32_t class_index) noexcept;
   void leave(std::uint32_t number) noexcept;
-  [[nodiscard]] Key key_of(const Entry& entry) const noexcept {
+  [[nodiscard]] Key key_of(const WaitingReceive& entry) const noexcept {
     return classes_[entry.class_index].key_of(entry.criteria.source, entry.criteria.bits);
   }
   [[nodiscard]] std::uint32_t look_through(const List& list, const Links& links,
@@ -53,7 +53,7 @@ class WaitingReceives {
   void* free(std::uint32_t number) noexcept;
 
   Classes classes_;
-  NumberedPool<Entry> entries_;
+  NumberedPool<WaitingReceive> entries_;
   Links order_links_;
   Links class_links_;
   List order_;   // all of them

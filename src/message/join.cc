@@ -44,9 +44,11 @@ Result<exm_ep_t> join_listed(Library& library, const exm_config_t& config) {
   if (!prepared) return failure(prepared.error());
   prepared->options.peers = std::move(peers);
   prepared->options.session.wishes.introduction.job_size = static_cast<std::uint32_t>(config.size);
+  auto made = std::make_unique<exm_ep>();  // an endpoint that has started has to be closed
   auto endpoint = start(library, std::move(*prepared));
   if (!endpoint) return failure(endpoint.error());
-  return new exm_ep{std::move(*endpoint), nullptr, nullptr};
+  made->endpoint = std::move(*endpoint);
+  return made.release();
 }
 
 exm_config_t config_of(int rank, int size) {

@@ -125,9 +125,11 @@ Result<exm_ep_t> open_ep(Library& library, const exm_config_t& config) {
   if (!id) return failure(id.error());
   options.peers = {{.address = *address, .id = *id}};
   options.session.wishes.introduction.id = *id;
+  auto made = std::make_unique<exm_ep>();  // an endpoint that has started has to be closed
   auto endpoint = start(library, std::move(*prepared));
   if (!endpoint) return failure(endpoint.error());
-  return new exm_ep{std::move(*endpoint), nullptr, nullptr};
+  made->endpoint = std::move(*endpoint);
+  return made.release();
 }
 
 exm_config_t usual_config() {

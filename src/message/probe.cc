@@ -10,7 +10,7 @@ Result<int> probe_once(Endpoint& endpoint, int from, int tag, int context, exm_s
                        exm_message_t* taken) {
   const auto criteria = criteria_of(endpoint, from, tag, context);
   if (!criteria) return failure(criteria.error());
-  endpoint.look();
+  endpoint.look_at_arrivals();
   return endpoint.probe(*criteria, status, taken) ? 1 : 0;
 }
 

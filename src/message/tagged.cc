@@ -73,7 +73,7 @@ int exm_tprobe(exm_ep_t ep, int peer, uint64_t match, uint64_t ignore, exm_messa
   return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
     const auto criteria = criteria_of(endpoint, peer, match, ignore);
     if (!criteria) return failure(criteria.error());
-    endpoint.look();
+    endpoint.look_at_arrivals();
     exm_completion_t told;
     if (!endpoint.probe(*criteria, told, message)) return 0;
     if (found != nullptr) *found = told;

@@ -22,8 +22,9 @@ Result<ProviderId> provider_named(std::string_view name) {
   return failure(EINVAL);
 }
 
-Result<Choice> Choice::parse(std::string_view text) {
+Result<Choice> Choice::parse(std::string_view text, std::uint8_t all) {
   Choice choice;
+  choice.allowed = all;
   if (text == "auto") return choice;
   const std::size_t colon = text.find(':');
   const std::string_view verb = colon == std::string_view::npos ? "require" : text.substr(0, colon);
@@ -32,7 +33,7 @@ Result<Choice> Choice::parse(std::string_view text) {
   if (verb == "require") {
     choice.allowed = bit(*id);
   } else if (verb == "forbid") {
-    choice.allowed = static_cast<std::uint8_t>(kAll & ~bit(*id));
+    choice.allowed = static_cast<std::uint8_t>(all & ~bit(*id));
   } else if (verb == "prefer") {
     choice.preferred = *id;
   } else {

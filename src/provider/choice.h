@@ -11,7 +11,9 @@
 namespace exs {
 
 struct Choice {
-  static constexpr std::uint8_t kAll = (1U << kProviderIds) - 1;
+  // A process that simulates has nothing but sim, and others never have it.
+  static constexpr std::uint8_t kSimulated = 1U << static_cast<unsigned>(ProviderId::kSim);
+  static constexpr std::uint8_t kAll = ((1U << kProviderIds) - 1) & ~unsigned{kSimulated};
 
   std::uint8_t allowed = kAll;          // one bit a ProviderId
   std::optional<ProviderId> preferred;  // before the usual order
@@ -22,7 +24,8 @@ struct Choice {
   [[nodiscard]] bool allows(ProviderId id) const noexcept { return (allowed & bit(id)) != 0; }
 
   // "auto", "prefer:X", "require:X", "forbid:X", or "X", which requires it. EINVAL: none of these.
-  static Result<Choice> parse(std::string_view text);
+  // `all`: what "auto" allows.
+  static Result<Choice> parse(std::string_view text, std::uint8_t all = kAll);
 };
 
 [[nodiscard]] std::string_view name_of(ProviderId id) noexcept;

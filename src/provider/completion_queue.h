@@ -76,7 +76,7 @@ class CompletionQueue {
   }
 
  private:
-  struct Entry {
+  struct QueuedCompletion {
     Source* source = nullptr;
     Completion completion;
   };
@@ -93,7 +93,7 @@ class CompletionQueue {
     return alive;
   }
 
-  Fifo<Entry> entries_;
+  Fifo<QueuedCompletion> entries_;
   std::size_t unended_ = 0;  // sources whose last one is still to come
 };
 

@@ -197,7 +197,7 @@ class Link {
 
   // Opens a window on our memory for this peer alone, in this direction and range alone.
   virtual Result<RemoteSlice> expose(LocalSlice memory, Access access) = 0;
-  // Shuts the window. After success the provider no longer touches the memory.
+  // Shuts the window. After success the provider no longer touches the memory. Ok for those of a link that is over: its end shut them.
   // EBUSY: the peer is being served from it this moment (it asked, then broke the protocol by releasing it).
   virtual Status withdraw(std::uint32_t key) = 0;
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 
+#include "base/undo.h"
 #include "src/provider/choice.h"
 #include "src/provider/provider.h"
 
@@ -59,15 +60,18 @@ class ProviderSet {
     // Relaxed: the counter orders nothing, its values only have to differ.
     MemoryKey key;
     while (key.value == 0) key.value = next_key_.fetch_add(1, std::memory_order_relaxed);
-    for (std::size_t i = 0; i < providers_.size(); ++i) {
-      if (providers_[i] == nullptr) continue;
-      const Status status = providers_[i]->register_memory(key, region, access, shared_fd);
-      if (status.ok()) continue;
-      while (i-- > 0) {
-        if (providers_[i] != nullptr) providers_[i]->deregister_memory(key);
-      }
-      return failure(status);
+    // Of the first providers, those that know the region; the next one may refuse it, or lack memory.
+    std::size_t count = 0;
+    Undo undo([&] {
+      while (count-- > 0)
+        if (providers_[count] != nullptr) providers_[count]->deregister_memory(key);
+    });
+    for (; count < providers_.size(); ++count) {
+      if (providers_[count] == nullptr) continue;
+      const Status status = providers_[count]->register_memory(key, region, access, shared_fd);
+      if (!status.ok()) return failure(status);
     }
+    undo.cancel();
     return key;
   }
   void deregister_memory(MemoryKey key) noexcept {

@@ -8,10 +8,22 @@
 #include "src/provider/choice.h"
 #include "src/provider/provider_set.h"
 
+namespace exs::sim {
+class SimProvider;
+}
+
 namespace exs {
 
-// Made on first use, never destroyed. Thread: any.
+// Those that choose_providers() chose. Made on first use, never destroyed. Thread: any.
 ProviderSet& providers();
+// Before the first port of a life of the library: `wish` is the value of EXS_PROVIDER. "sim:SETTINGS" begins a simulation, which
+// is all that this process then has. Otherwise it has the real providers. Returns the choice for its sockets: what
+// choice_of() takes. EINVAL: the settings mean nothing.
+Result<std::string> choose_providers(std::string_view wish);
+// Null: the process does not simulate.
+[[nodiscard]] sim::SimProvider* simulation() noexcept;
+// What a choice may name in this process.
+[[nodiscard]] std::uint8_t all_choices() noexcept;
 // Around a fork, so that they work in the child.
 void lock_providers() noexcept;
 void unlock_providers(ForkSide side) noexcept;

@@ -79,8 +79,8 @@ struct Header {
   MessageType type = MessageType::kReady;
   std::uint8_t flags = 0;     // of its type, see above; else 0
   std::uint16_t credits = 0;  // returned to the receiver of this message
-  std::uint32_t sequence =
-      0;  // data messages: their number; kAck, kFetch, recalls: the advert's; persistence: the window's
+  // Data messages: their number; kAck, kFetch, recalls: the advert's; persistence: the window's.
+  std::uint32_t sequence = 0;
 };
 
 struct Advert {
@@ -119,8 +119,8 @@ struct Message {
   Label label;                   // kTagged, kTaggedAdvert, kHeld; kReturn: returned_bytes alone; kWant: bits
   std::uint64_t held_bytes = 0;  // kHeld: the payload's length
   std::uint64_t ignore = 0;      // kWant: the bits that may differ
-  std::uint32_t payload_bytes =
-      0;  // kImmediate, kTagged, kTaggedAdvert, kFetched, kAdvert with kList: bytes behind the fixed part
+  // kImmediate, kTagged, kTaggedAdvert, kFetched, kAdvert with kList: bytes behind the fixed part.
+  std::uint32_t payload_bytes = 0;
 };
 
 inline constexpr std::size_t kTypeOffset = 0;

@@ -9,6 +9,8 @@
 #include "src/provider/iwarp/settings.h"
 #include "src/provider/shm/settings.h"
 #include "src/provider/shm/shm.h"
+#include "src/provider/sim/settings.h"
+#include "src/provider/sim/sim.h"
 #include "src/provider/verbs/verbs.h"
 
 namespace exs::contract {
@@ -25,7 +27,19 @@ std::unique_ptr<Provider> make_provider(int variant) {
     return iwarp::make_iwarp_provider(settings);
   }
   if (name == "shm") return shm::make_shm_provider(shm::settings_from_environment());
-  require(name == "verbs", "EXS_PROVIDER is iwarp, shm or verbs");
+  if (name == "sim") {
+    sim::Settings settings;
+    settings.virtual_clock = false;
+    settings.delay_min_ns = settings.delay_max_ns = 0;
+    if ((variant & 1) != 0) settings.delay_max_ns = 5'000;
+    if ((variant & 2) != 0) {
+      settings.late = {1, true};
+      settings.pieces = {2, true};
+      settings.reorder = false;
+    }
+    return sim::make_sim_provider(settings);
+  }
+  require(name == "verbs", "EXS_PROVIDER is iwarp, shm, sim or verbs");
   return verbs::make_verbs_provider();
 }
 
@@ -33,12 +47,13 @@ std::unique_ptr<Provider> make_provider(int variant) {
 
 std::string_view provider_under_test() {
   const char* const name = std::getenv("EXS_PROVIDER");
-  return name != nullptr ? name : "fake";
+  if (name == nullptr) return "fake";
+  return std::string_view(name).substr(0, std::string_view(name).find(':'));
 }
 
 int variants() {
   const std::string_view name = provider_under_test();
-  return name == "iwarp" ? 4 : name == "shm" ? 2 : 1;
+  return name == "iwarp" || name == "sim" ? 4 : name == "shm" ? 2 : 1;
 }
 
 Provider& provider_of(int variant) {

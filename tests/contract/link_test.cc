@@ -443,6 +443,21 @@ BOOST_DATA_TEST_CASE(a_window_opens_and_shuts, kVariants, variant) {
   BOOST_TEST(sink.holds(memory.span()));
 }
 
+// The protocol may learn of the end later than the link.
+BOOST_DATA_TEST_CASE(a_window_of_a_link_that_is_over_is_shut_already, kVariants, variant) {
+  Pair pair(variant);
+  if (pair.is_fake()) return;  // it counts calls after its end as violations
+  pair.first_message();
+  const Memory memory(pair, pattern(100));
+  const auto ours = pair.client().expose(memory.slice(), Access::kRemoteRead);
+  const auto theirs = pair.server().expose(memory.slice(), Access::kRemoteRead);
+  BOOST_REQUIRE((ours.has_value() && theirs.has_value()));
+  pair.client().close();
+  BOOST_TEST(pair.client().withdraw(ours->key).ok());
+  pair.server_gets(CompletionKind::kDisconnected);
+  BOOST_TEST(pair.server().withdraw(theirs->key).ok());
+}
+
 BOOST_DATA_TEST_CASE(what_no_window_opens_is_not_read, kVariants, variant) {
   for (const bool withdrawn : {true, false}) {
     Pair pair(variant);

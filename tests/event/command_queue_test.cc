@@ -32,13 +32,13 @@ BOOST_AUTO_TEST_CASE(commands_are_taken_in_order_and_once) {
   queue.push(numbered(1));
   queue.push(numbered(2));
   BOOST_TEST(queue.waiting());
-  queue.take(batch);
+  queue.take_all(batch);
   BOOST_TEST(!queue.waiting());
   BOOST_REQUIRE_EQUAL(taken.size(), 2U);
   BOOST_TEST(number_of(taken[0]) == 1U);
   BOOST_TEST(number_of(taken[1]) == 2U);
   taken.clear();
-  queue.take(batch);
+  queue.take_all(batch);
   BOOST_TEST(taken.empty());
 }
 
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(commands_of_many_threads_all_arrive_each_threads_in_order) 
   auto& taken = batch.commands;
   bool in_order = true;
   while (count < kThreads * kEach) {
-    queue.take(batch);
+    queue.take_all(batch);
     for (const Command& command : taken) {
       const std::uintptr_t thread = number_of(command) / kEach;
       in_order = in_order && number_of(command) % kEach == next[thread]++;

@@ -36,9 +36,9 @@ BOOST_FIXTURE_TEST_SUITE(notice_test, Fixture)
 BOOST_AUTO_TEST_CASE(the_first_use_makes_an_event_and_later_ones_add_to_it) {
   const auto notice = make();
   BOOST_TEST(queue->events() == 0U);
-  notice->tell({.bytes = 100, .last_offset = 8, .transfers = 1});
+  notice->report({.bytes = 100, .last_offset = 8, .transfers = 1});
   BOOST_TEST(queue->events() == 1U);
-  notice->tell({.bytes = 50, .last_offset = 16, .transfers = 2});
+  notice->report({.bytes = 50, .last_offset = 16, .transfers = 2});
   BOOST_TEST(queue->events() == 1U);
   BOOST_REQUIRE_EQUAL(queue->take(out, 1, 8), 1U);
   BOOST_TEST(out[0].exs_evt_type == EXS_EVT_PEER_READ);
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(the_first_use_makes_an_event_and_later_ones_add_to_it) {
 BOOST_AUTO_TEST_CASE(each_event_tells_what_came_after_the_one_before) {
   const auto notice = make();
   for (std::uint64_t round = 1; round <= 5; ++round) {
-    notice->tell({.bytes = round, .last_offset = 0, .transfers = 1});
+    notice->report({.bytes = round, .last_offset = 0, .transfers = 1});
     BOOST_REQUIRE_EQUAL(queue->take(out, 1, 8), 1U);
     BOOST_TEST(out[0].exs_evt_union.exs_evt_xfer.exs_evt_length == round);
     BOOST_TEST(out[0].exs_evt_union.exs_evt_xfer.exs_evt_count == 1U);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(each_event_tells_what_came_after_the_one_before) {
 BOOST_AUTO_TEST_CASE(the_slot_stays_taken_until_the_end) {
   const auto notice = make();
   BOOST_TEST(queue->reserved() == 1U);
-  notice->tell({});
+  notice->report({});
   BOOST_TEST(queue->reserved() == 1U);
   queue->take(out, 1, 8);
   BOOST_TEST(queue->reserved() == 1U);
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(the_slot_stays_taken_until_the_end) {
 
 BOOST_AUTO_TEST_CASE(an_event_that_waits_outlives_its_notice) {
   auto notice = make();
-  notice->tell({.bytes = 9, .last_offset = 0, .transfers = 1});
+  notice->report({.bytes = 9, .last_offset = 0, .transfers = 1});
   notice->end();
   notice.reset();
   BOOST_TEST(queue->reserved() == 1U);
@@ -101,9 +101,9 @@ BOOST_AUTO_TEST_CASE(a_full_queue_has_no_room_for_a_notice) {
 BOOST_AUTO_TEST_CASE(an_event_keeps_its_place_among_the_others) {
   const auto notice = make();
   push_one();
-  notice->tell({});
+  notice->report({});
   push_one();
-  notice->tell({});
+  notice->report({});
   BOOST_REQUIRE_EQUAL(queue->take(out, 1, 8), 3U);
   BOOST_TEST(out[0].exs_evt_type == EXS_EVT_NONE);
   BOOST_TEST(out[1].exs_evt_type == EXS_EVT_PEER_READ);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(an_event_keeps_its_place_among_the_others) {
 
 BOOST_AUTO_TEST_CASE(a_queue_with_a_notice_is_busy) {
   const auto notice = make();
-  notice->tell({});
+  notice->report({});
   BOOST_TEST((queue->close(false) == Status(EBUSY)));
   notice->end();
   BOOST_TEST(queue->close(false).ok());
@@ -123,18 +123,18 @@ BOOST_AUTO_TEST_CASE(a_queue_with_a_notice_is_busy) {
 
 BOOST_AUTO_TEST_CASE(a_forced_close_leaves_the_notice_its_slot) {
   const auto notice = make();
-  notice->tell({});
+  notice->report({});
   BOOST_TEST(queue->close(true).ok());
   BOOST_TEST(queue->reserved() == 1U);
-  notice->tell({});
+  notice->report({});
   notice->end();
   BOOST_TEST(queue->events() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(the_count_does_not_wrap) {
   const auto notice = make();
-  notice->tell({.bytes = 1, .last_offset = 0, .transfers = UINT32_MAX});
-  notice->tell({.bytes = 1, .last_offset = 0, .transfers = 5});
+  notice->report({.bytes = 1, .last_offset = 0, .transfers = UINT32_MAX});
+  notice->report({.bytes = 1, .last_offset = 0, .transfers = 5});
   BOOST_REQUIRE_EQUAL(queue->take(out, 1, 8), 1U);
   BOOST_TEST(out[0].exs_evt_union.exs_evt_xfer.exs_evt_count == UINT32_MAX);
   notice->end();
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_lost_or_told_twice_while_another_thread_takes) {
     BOOST_TEST(bytes == kUses * 3);
     BOOST_TEST(transfers == kUses);
   });
-  for (std::uint64_t i = 0; i < kUses; ++i) notice->tell({.bytes = 3, .last_offset = i, .transfers = 1});
+  for (std::uint64_t i = 0; i < kUses; ++i) notice->report({.bytes = 3, .last_offset = i, .transfers = 1});
   notice->end();
   ended = true;
   taker.join();

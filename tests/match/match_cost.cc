@@ -40,7 +40,7 @@ double receives_ns(const Kind& kind, std::size_t others) {
     receives.add({static_cast<std::uint32_t>(100 + i % 1000), 1000 + i, 0}, &user);
   receives.add(kind.criteria, &user);
   return median_ns([&] {
-    if (receives.take(kOne) == nullptr) std::abort();
+    if (receives.take_matching(kOne) == nullptr) std::abort();
     receives.add(kind.criteria, &user);
   });
 }

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_message_gets_the_oldest_receive_that_takes_it) {
         const Envelope envelope = envelope_of(row);
         const auto oldest = std::find_if(plain.begin(), plain.end(),
                                          [&](const auto& one) { return one.known.fits(envelope); });
-        EXS_HOLD(receives.take(envelope) == (oldest == plain.end() ? nullptr : oldest->user));
+        EXS_HOLD(receives.take_matching(envelope) == (oldest == plain.end() ? nullptr : oldest->user));
         if (oldest != plain.end()) plain.erase(oldest);
       } else {
         const auto cancelled = pick(plain, row);

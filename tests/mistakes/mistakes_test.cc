@@ -61,8 +61,8 @@ BOOST_AUTO_TEST_CASE(the_environment_means_nothing) {
     told_by_call(std::string(name) + "=" + value, exs_init(EXS_VERSION),
                  std::string_view(name) == "EXS_PROVIDER" ? "with X one of: " : ": give ");
   }
-  const Environment setting("EXS_PROVIDER", "sim");
-  told_by_call("EXS_PROVIDER=sim", exs_init(EXS_VERSION), "not-built: this build of exs has: ");
+  const Environment setting("EXS_PROVIDER", "sim:seed=many");
+  told_by_call("EXS_PROVIDER=sim:seed=many", exs_init(EXS_VERSION), "give seed= a number");
 }
 
 BOOST_FIXTURE_TEST_SUITE(initialized, Mistaken)

@@ -210,8 +210,8 @@ BOOST_AUTO_TEST_CASE(ends_without_ranks_know_each_other_by_id) {
 BOOST_AUTO_TEST_CASE(strangers_are_turned_away) {
   const Wishes listening = wishes_of_rank(5, Introduction::kAnyRank, 1);
   BOOST_TEST(error_of(listening, make_hello(wishes_of_rank(3, 5, 2)).view()) == EACCES);  // another job
-  BOOST_TEST(error_of(listening, make_hello(wishes_of_rank(3, 4, 1)).view()) ==
-             EACCES);  // meant another rank
+  // The request means another rank.
+  BOOST_TEST(error_of(listening, make_hello(wishes_of_rank(3, 4, 1)).view()) == EACCES);
   BOOST_TEST(error_of(wishes_of_rank(3, 5, 1), make_hello(wishes_of_rank(6, 3, 1)).view()) == EACCES);
   BOOST_TEST(error_of(listening, make_hello(kOurs).view()) == EPROTOTYPE);
   BOOST_TEST(error_of(kOurs, make_hello(listening).view()) == EPROTOTYPE);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <vector>
 
@@ -46,6 +47,7 @@ struct AnyPosted {
 
 struct AnyEnd final : ScheduledEnd {
   void completed(Direction direction, const Operation& operation, const Outcome& outcome) override {
+    const test::InUser user;
     auto& ended = *static_cast<AnyPosted*>(operation.tag.handle);
     if (ended.direction != direction) wrong("outcome of the other direction");
     if (++ended.outcomes > 1) wrong("two outcomes");
@@ -88,7 +90,8 @@ class PersistentSchedule final : public ScheduleRunner<AnyEnd> {
     AnyPosted& made = end.posted.emplace_back();
     const bool is_send = kind == Action::kSend || kind == Action::kSendAt || kind == Action::kPersistentSend;
     made.direction = is_send ? Direction::kSend : Direction::kReceive;
-    made.memory = is_send ? pattern(bytes, next_seed_++) : Bytes(bytes, kGuard);
+    made.memory =
+        is_send ? pattern(bytes, next_seeds_.at(&end == &ends_[0] ? 0 : 1)++) : Bytes(bytes, kGuard);
     Operation& operation = made.operation;
     operation.memory = {made.memory.data(), bytes, {}};
     operation.tag.handle = &made;
@@ -178,7 +181,7 @@ class PersistentSchedule final : public ScheduleRunner<AnyEnd> {
     return false;
   }
 
-  unsigned next_seed_ = 1;
+  std::array<unsigned, 2> next_seeds_{1, 101};  // of each end
 };
 
 }  // namespace exs::proto

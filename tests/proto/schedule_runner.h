@@ -98,7 +98,20 @@ class ScheduleRunner {
     }
   }
 
+  // One of the things that can happen to the links and their completions. False: it cannot now.
+  static constexpr unsigned kStepKinds = 12;
+  bool happens(unsigned kind) {
+    if (!try_step(kind)) return false;
+    check();
+    return true;
+  }
+
   End& end(unsigned index) { return ends_[index]; }
+  // Null: all well.
+  [[nodiscard]] const std::string* first_wrong() const {
+    if (!wrong_.empty()) return &wrong_;
+    return violations_.empty() ? nullptr : &violations_.front();
+  }
   // The first thing that was wrong; empty: all well.
   [[nodiscard]] std::string wrong_so_far() const {
     if (!wrong_.empty()) return wrong_;
@@ -123,7 +136,10 @@ class ScheduleRunner {
       const Agreement ours = i == 0 ? agreement : mirrored(agreement);
       End& end = ends_[i];
       end.first_wrong = &wrong_;
-      end.link = std::make_unique<test::FakeLink>(violations_, link_depths(ours));
+      {
+        const test::InLinks links;
+        end.link = std::make_unique<test::FakeLink>(violations_, link_depths(ours));
+      }
       end.connection =
           std::make_unique<Connection>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *end.link, end,
                                        Tuning{shape.chunk_bytes, UINT32_MAX - 5});
@@ -142,6 +158,7 @@ class ScheduleRunner {
     if (wrong_.empty()) wrong_ = what;
   }
   static void post(End& end, Direction direction, const Operation& operation) {
+    const test::InTested connection;
     if (direction == Direction::kSend) {
       end.connection->post_send(operation);
     } else {
@@ -155,8 +172,8 @@ class ScheduleRunner {
 
   // The first thing that can happen, looking from `number` on.
   bool step(unsigned number) {
-    for (unsigned i = 0; i < 12; ++i) {
-      if (try_step((number + i) % 12)) return true;
+    for (unsigned i = 0; i < kStepKinds; ++i) {
+      if (try_step((number + i) % kStepKinds)) return true;
     }
     return false;
   }

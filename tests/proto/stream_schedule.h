@@ -60,6 +60,7 @@ struct StreamOperation {
 
 struct StreamEnd final : ScheduledEnd {
   void completed(Direction direction, const Operation& operation, const Outcome& outcome) override {
+    const test::InUser user;
     const bool is_send = direction == Direction::kSend;
     std::size_t& next = is_send ? sends_ended : receives_ended;
     std::deque<StreamOperation>& posted = is_send ? sends : receives;

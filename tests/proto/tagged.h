@@ -75,6 +75,7 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
     operation.memory = {made.bytes.data(), made.bytes.size(), {}};
     operation.label = &made.label;
     operation.tag.handle = &made;
+    const test::InTested tested;
     connection.post_send(operation);
   }
   void receive(std::uint64_t bits, std::size_t room) {
@@ -88,6 +89,7 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
       const Kept message = std::move(*kept);
       waiting.erase(kept);
       made.is_matched = true;
+      const test::InTested tested;
       if (message.is_advert) return connection.read_kept(message.advert, made.operation);
       std::copy_n(message.bytes.begin(), std::min(room, message.bytes.size()), made.into.begin());
       made.has_ended = true;
@@ -114,6 +116,7 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
 
   // Inbox
   bool take(const Arrival& arrival, const ArrivingMessage& message, std::size_t offset) override {
+    const test::InUser user;
     if (arrival.has_data && arrival.data != arrival.bits + 1) ++wrong_data;
     if (Receive* const one = match(arrival); one != nullptr) {
       message.copy(offset, std::span(one->into).first(std::min(one->into.size(), arrival.length_bytes)));
@@ -127,6 +130,7 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
     return false;
   }
   const Operation* announce(const Arrival& arrival, std::uint32_t advert) override {
+    const test::InUser user;
     if (arrival.has_data && arrival.data != arrival.bits + 1) ++wrong_data;
     if (Receive* const one = match(arrival); one != nullptr) return &one->operation;
     waiting.push_back({arrival, true, advert, {}});
@@ -146,6 +150,7 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
   bool take(const ArrivingMessage& message) override { return connection.take(message); }
   // OutcomeSink
   void completed(Direction direction, const Operation& operation, const Outcome& outcome) override {
+    const test::InUser user;
     if (direction == Direction::kSend) {
       auto& ended = *static_cast<Send*>(operation.tag.handle);
       ended.has_ended = true;

@@ -2,6 +2,7 @@
 #include "tests/support/counting_kernel.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace exs::test {
@@ -12,7 +13,8 @@ thread_local std::optional<Counts> counts;
 
 template <typename Call>
 auto call_and_count(const char* name, Call call) {
-  if (counts) ++(*counts)[name];
+  // A clock is read without the kernel.
+  if (counts && std::string_view(name) != "clock_gettime") ++(*counts)[name];
   return call();
 }
 

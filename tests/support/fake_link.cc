@@ -32,6 +32,7 @@ void FakeLink::complete(CompletionKind kind, Status status, std::uint64_t token,
 }
 
 Status FakeLink::post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) {
+  const InLinks links;
   if (const Status status = admit(); !status.ok()) return status;
   if (messages_out_ == depths_.sends) violate("more sends than the depth");
   ++messages_out_;
@@ -41,6 +42,7 @@ Status FakeLink::post_send(std::span<const std::byte> header, LocalSlice payload
 
 // Earlier posts must have left.
 Status FakeLink::send_now(std::span<const std::byte> header, LocalSlice payload) {
+  const InLinks links;
   if (!sends_now_ || state_ != State::kOpen || !sends_.empty()) return Status(EAGAIN);
   ++sends_posted_;
   put_under_way(header, payload);
@@ -59,6 +61,7 @@ Bytes FakeLink::put_under_way(std::span<const std::byte> header, LocalSlice payl
 }
 
 Status FakeLink::post_recv(LocalSlice into, std::uint64_t token) {
+  const InLinks links;
   if (const Status status = admit(); !status.ok()) return status;
   if (receives_.size() == depths_.receives) violate("more receives than the depth");
   receives_.push_back({into, token});
@@ -66,6 +69,7 @@ Status FakeLink::post_recv(LocalSlice into, std::uint64_t token) {
 }
 
 Status FakeLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) {
+  const InLinks links;
   if (const Status status = admit(); !status.ok()) return status;
   if (reads_.size() == depths_.reads_out) violate("more reads than the depth");
   if (into.length_bytes == 0 || into.length_bytes != from.length_bytes) violate("read of an odd length");
@@ -88,6 +92,7 @@ Status FakeLink::read_now(LocalSlice into, RemoteSlice from) {
 }
 
 Status FakeLink::post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) {
+  const InLinks links;
   if (const Status status = admit(); !status.ok()) return status;
   if (from.length_bytes == 0 || from.length_bytes != to.length_bytes) violate("write of an odd length");
   const Bytes copy(from.address, from.address + from.length_bytes);
@@ -98,6 +103,7 @@ Status FakeLink::post_write(LocalSlice from, RemoteSlice to, std::uint64_t token
 
 // The peer must not interpret addresses and keys, so they are not pointers here.
 Result<RemoteSlice> FakeLink::expose(LocalSlice memory, Access access) {
+  const InLinks links;
   if (const Status status = admit(); !status.ok()) return failure(status);
   if (memory.length_bytes == 0) return failure(EINVAL);
   if (windows_.size() >= windows_most_) return failure(ENOSPC);
@@ -121,6 +127,7 @@ Status FakeLink::withdraw(std::uint32_t key) {
 
 // Sends that have completed still arrive; the others never do.
 void FakeLink::close() noexcept {
+  const InLinks links;
   if (state_ == State::kClosed) return;
   const bool was_open = state_ == State::kOpen;
   state_ = State::kClosed;
@@ -156,6 +163,7 @@ void FakeLink::end_posts(Status why) {
 }
 
 bool FakeLink::deliver_message() {
+  const InLinks links;
   if (state_ != State::kOpen || incoming_.empty()) return false;
   const Arrival arrived = std::move(incoming_.front());
   incoming_.pop_front();
@@ -167,7 +175,7 @@ bool FakeLink::deliver_message() {
     break_off(Status(ECONNRESET));
     return true;
   }
-  if (taker_ != nullptr && completions_.empty() && taker_->take(PlacedMessage(message))) {
+  if (taker_ != nullptr && completions_.empty() && is_taken(links.before(), message)) {
     unpolled_.pop_front();
     return true;
   }
@@ -185,6 +193,11 @@ bool FakeLink::deliver_message() {
   return true;
 }
 
+bool FakeLink::is_taken(Place by, const Bytes& message) {
+  const InPlace taker(by);
+  return taker_->take(PlacedMessage(message));
+}
+
 bool FakeLink::land(const Arrival& write) {
   const Window* window = window_for(write.to, Access::kRemoteWrite);
   if (window == nullptr) {
@@ -198,6 +211,7 @@ bool FakeLink::land(const Arrival& write) {
 }
 
 bool FakeLink::finish_send() {
+  const InLinks links;
   if (state_ != State::kOpen || sends_.empty()) return false;
   const Send& send = sends_.front();
   if (!std::equal(send.payload.begin(), send.payload.end(), send.memory.address)) {
@@ -225,6 +239,7 @@ bool FakeLink::exposes(const std::byte* memory) const {
 }
 
 bool FakeLink::begin_read() {
+  const InLinks links;
   if (state_ != State::kOpen || peer_->state_ != State::kOpen) return false;
   const auto next = std::find_if(reads_.begin(), reads_.end(), [](const Read& read) { return !read.begun; });
   if (next == reads_.end()) return false;
@@ -242,6 +257,7 @@ bool FakeLink::begin_read() {
 }
 
 bool FakeLink::finish_read() {
+  const InLinks links;
   if (state_ != State::kOpen || peer_->state_ != State::kOpen || reads_.empty() || !reads_.front().begun)
     return false;
   const Read read = reads_.front();
@@ -261,6 +277,7 @@ bool FakeLink::deliver_end() {
 }
 
 void FakeLink::break_off(Status why) {
+  const InLinks links;
   if (state_ != State::kOpen) return;
   end_posts(why.ok() ? Status(ECONNRESET)
                      : why);  // as with a provider, open posts fail even if the link ended in order
@@ -278,6 +295,50 @@ std::optional<Completion> FakeLink::poll() {
     unpolled_.pop_front();
   }
   return completion;
+}
+
+void FakeLink::add_to(Fingerprint& moment) const {
+  const auto add_slice = [&](const LocalSlice& slice) {
+    moment.add(reinterpret_cast<std::uintptr_t>(slice.address));
+    moment.add(slice.length_bytes);
+  };
+  moment.add(static_cast<std::uint64_t>(state_) | std::uint64_t{peer_closed_} << 8 |
+             std::uint64_t{messages_out_} << 16 | std::uint64_t{next_key_} << 32);
+  moment.add(delivered_to_peer_ << 32 | sends_posted_);
+  if (fail_in_ > 0) moment.add(fail_in_ << 32 | static_cast<std::uint32_t>(fail_error_));
+  moment.add(receives_.size());
+  for (const Receive& each : receives_) add_slice(each.into), moment.add(each.token);
+  moment.add(sends_.size());
+  for (const Send& each : sends_) {
+    moment.add(each.payload);
+    add_slice(each.memory);
+    moment.add(each.token);
+    moment.add(each.number << 1 | (each.is_write ? 1 : 0));
+  }
+  moment.add(incoming_.size());
+  for (const Arrival& each : incoming_) {
+    moment.add(each.bytes);
+    moment.add(each.to.address);
+    moment.add(std::uint64_t{each.to.key} << 1 | (each.is_write ? 1 : 0));
+  }
+  moment.add(reads_.size());
+  for (const Read& each : reads_) {
+    add_slice(each.into);
+    moment.add(each.from.address);
+    moment.add(each.token);
+    moment.add(std::uint64_t{each.from.key} << 1 | (each.begun ? 1 : 0));
+  }
+  moment.add(windows_.size());
+  for (const auto& [key, window] : windows_) {
+    add_slice(window.memory);
+    moment.add(std::uint64_t{key} << 32 | window.readers << 8 | static_cast<unsigned>(window.access));
+  }
+  moment.add(completions_.size());
+  for (const Completion& each : completions_) {
+    moment.add(static_cast<std::uint64_t>(each.kind) | static_cast<std::uint64_t>(each.status.error()) << 8 |
+               std::uint64_t{each.length_bytes} << 32);
+    moment.add(each.token);
+  }
 }
 
 }  // namespace exs::test

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/provider/provider.h"
+#include "tests/support/snapshot_heap.h"
 
 namespace exs::test {
 
@@ -75,6 +76,13 @@ class FakeLink final : public Link {
   // The n-th call from now (1 is the next) of a post, expose or withdraw fails; 0: none. ENOTCONN also breaks
   // the link.
   void fail_call(std::uint64_t n, int error) { fail_in_ = n, fail_error_ = error; }
+  // All that what comes next depends on.
+  void add_to(Fingerprint& moment) const;
+  // For the memory of each receive that is posted, which is the link's.
+  template <typename Use>
+  void use_posted_memory(const Use& use) {
+    for (const Receive& each : receives_) use(std::span(each.into.address, each.into.length_bytes));
+  }
   // The number of these calls, including failed ones.
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
 
@@ -115,6 +123,7 @@ class FakeLink final : public Link {
   void complete(CompletionKind kind, Status status, std::uint64_t token, std::uint32_t length_bytes = 0);
   void end_posts(Status why);
   Window* window_for(const RemoteSlice& slice, Access access);
+  bool is_taken(Place by, const Bytes& message);
   bool land(const Arrival& write);
 
   std::vector<std::string>& violations_;

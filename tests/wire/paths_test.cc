@@ -107,4 +107,17 @@ BOOST_AUTO_TEST_CASE(a_block_cut_or_spoilt_is_malformed) {
   BOOST_TEST(with(5, 129) == EPROTO);
 }
 
+BOOST_AUTO_TEST_CASE(a_reply_that_is_none_or_spoilt_is_refused) {
+  const auto error_of = [](const Bytes& data) {
+    const auto decoded = decode_paths_reply(data);
+    return decoded ? 0 : decoded.error().error();
+  };
+  const Bytes whole = private_data(encode(PathsReply{.chosen = 1, .refused = 2, .reason = 3, .fact = "why"}));
+  BOOST_TEST(error_of(whole) == 0);
+  BOOST_TEST(error_of(Bytes(48)) == ENOMSG);
+  BOOST_TEST(error_of(private_data(encode(sample(words_of(20))))) == EPROTO);  // a request
+  for (std::size_t length = kPathsOffset + 1; length < whole.size() - 1; ++length)
+    BOOST_TEST(error_of(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length))) == EPROTO);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -17,8 +17,8 @@ namespace exs::cpp {
 struct ServiceNotice {
   int type = 0;  // EXS_SVC_EVT_DROPPED, EXS_SVC_EVT_RESTART or EXS_SVC_EVT_LOST
   std::error_code error;
-  std::uint64_t count =
-      0;  // of the messages; 0: there were only requests and questions, which have their own errors
+  // Number of messages; 0: there were only requests and questions, which have their own errors.
+  std::uint64_t count = 0;
 };
 
 namespace detail {

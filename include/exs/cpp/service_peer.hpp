@@ -137,8 +137,8 @@ class ServiceReturnMemory {
   ~ServiceReturnMemory() {
     if (peer_ != nullptr && peer_->peer() != nullptr) exs_svc_return_free(memory_);
   }
-  ServiceReturnMemory(ServiceReturnMemory&& other) noexcept =
-      default;  // the other one has no peer afterwards
+  // The other one has no peer afterwards.
+  ServiceReturnMemory(ServiceReturnMemory&& other) noexcept = default;
   ServiceReturnMemory& operator=(ServiceReturnMemory&& other) noexcept {
     std::swap(peer_, other.peer_);
     std::swap(memory_, other.memory_);

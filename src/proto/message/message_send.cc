@@ -30,7 +30,7 @@ void MessageSends::post(const Operation& operation) {
   int error = stop_error_;
   if (error == 0 && operation.persistent && !operation.vector.empty()) error = EINVAL;
   if (error == 0 && (is_busy() || (operation.persistent && offered_.is_active()))) error = EBUSY;
-  Entry& posted = operations_.append();
+  QueuedMessage& posted = operations_.append();
   if (error == 0 && operation.persistent) {
     persistent_id_ = first_id_ + operations_.count() - 1;
     any_persistent_ = true;
@@ -65,7 +65,7 @@ bool MessageSends::is_busy() const noexcept {
   return state == State::kWaiting || (state == State::kSent && !owned_.is_revoked());
 }
 
-void MessageSends::refuse(Entry& unsent, int error) {
+void MessageSends::refuse(QueuedMessage& unsent, int error) {
   unsent.state = State::kFinished;
   unsent.outcome = {error, 0, 0};
 }
@@ -78,7 +78,7 @@ Status MessageSends::transmit() {
   if (offered_.is_active() && !earlier_landed_)
     earlier_landed_ = credits_.available() == credits_.send_total();
   while (handled_ < released_ && handled_ < operations_.count()) {
-    Entry& next = operations_[handled_];
+    QueuedMessage& next = operations_[handled_];
     if (next.state == State::kWaiting) {
       const Result<bool> started = start(next);
       if (!started) return started.error();
@@ -105,7 +105,7 @@ Status MessageSends::end_windows() {
 }
 
 // Nothing has changed here unless the link took what there was to post.
-Result<bool> MessageSends::start(Entry& next) {
+Result<bool> MessageSends::start(QueuedMessage& next) {
   const Operation& operation = next.operation;
   if (owned_.is_open() || offered_.is_releasing()) return false;
   if (operation.persistent) {
@@ -123,7 +123,7 @@ Result<bool> MessageSends::start(Entry& next) {
   return true;
 }
 
-Result<bool> MessageSends::send_message(Entry& next) {
+Result<bool> MessageSends::send_message(QueuedMessage& next) {
   if (credits_.available() == 0) {
     note_stall();
     return false;
@@ -145,7 +145,7 @@ Result<bool> MessageSends::send_message(Entry& next) {
   return true;
 }
 
-Status MessageSends::start_persistent(Entry& next) {
+Status MessageSends::start_persistent(QueuedMessage& next) {
   owned_.hold(next.operation);
   if (const Status status = owned_.expose(); !status.ok()) {
     owned_.forget();
@@ -162,7 +162,7 @@ Status MessageSends::start_persistent(Entry& next) {
   return {};
 }
 
-Status MessageSends::send_immediately(Entry& next) {
+Status MessageSends::send_immediately(QueuedMessage& next) {
   const Status status = send_immediate(outbox_, next.operation, next_sequence_, first_id_ + handled_);
   if (!status.ok()) return status;
   next.outcome.flags = kImmediate;
@@ -170,7 +170,7 @@ Status MessageSends::send_immediately(Entry& next) {
   return {};
 }
 
-Status MessageSends::send_advert(Entry& next) {
+Status MessageSends::send_advert(QueuedMessage& next) {
   Result<Windows> windows = open_windows(next);
   if (!windows) {
     if (windows.error().error() == ENOTCONN) return windows.error();
@@ -180,7 +180,7 @@ Status MessageSends::send_advert(Entry& next) {
   return adverts_.send(std::move(*windows), next.operation, next_sequence_, first_id_ + handled_);
 }
 
-Result<Windows> MessageSends::open_windows(Entry& next) {
+Result<Windows> MessageSends::open_windows(QueuedMessage& next) {
   const Operation& operation = next.operation;
   std::size_t pieces = 0;
   for (const LocalSlice& piece : operation.vector) pieces += piece.length_bytes > 0 ? 1 : 0;
@@ -196,7 +196,7 @@ Result<Windows> MessageSends::open_windows(Entry& next) {
   return adverts_.open_windows(copied);
 }
 
-void MessageSends::write(Entry& next) {
+void MessageSends::write(QueuedMessage& next) {
   const std::uint64_t offset = next.operation.at_offset ? next.operation.offset : 0;
   const std::uint64_t bytes = next.operation.memory.length_bytes;
   const Result<RemoteSlice> part = offered_.part(offset, bytes);
@@ -221,7 +221,7 @@ void MessageSends::note_stall() {
 }
 
 void MessageSends::on_sent(std::uint64_t operation_id) {
-  Entry& sent = entry(operation_id);
+  QueuedMessage& sent = entry(operation_id);
   sent.state = State::kFinished;
   sent.outcome.length_bytes = sent.operation.memory.length_bytes;
   counters_.immediate_bytes += sent.outcome.length_bytes;
@@ -229,7 +229,7 @@ void MessageSends::on_sent(std::uint64_t operation_id) {
 
 void MessageSends::on_write_done(std::uint64_t operation_id) {
   if (!writes_.on_done()) return;
-  Entry& written = entry(operation_id);
+  QueuedMessage& written = entry(operation_id);
   written.state = State::kFinished;
   if (written.outcome.error != 0) return;
   const Operation& operation = written.operation;
@@ -244,7 +244,7 @@ Status MessageSends::on_ack(const wire::Message& message) {
   const auto acknowledged = adverts_.on_ack(message);
   if (!acknowledged) return acknowledged.error();
   ++counters_.acks_received;
-  Entry& sent = entry(acknowledged->operation_id);
+  QueuedMessage& sent = entry(acknowledged->operation_id);
   sent.state = State::kFinished;
   sent.copy.reset();
   sent.outcome.length_bytes = message.ack.bytes_taken;
@@ -266,7 +266,7 @@ Status MessageSends::on_ack_of_owned(wire::AckStatus answer) {
 }
 
 void MessageSends::end_owned(const Outcome& outcome) {
-  Entry& ended = entry(owned_id_);
+  QueuedMessage& ended = entry(owned_id_);
   ended.state = State::kFinished;
   ended.outcome = outcome;
 }
@@ -292,7 +292,7 @@ Status MessageSends::on_recall_ack(const wire::Message& message) {
   const auto recalled = adverts_.on_recall_ack(message);
   if (!recalled) return recalled.error();
   if (!*recalled) return {};
-  Entry& ended = entry((*recalled)->operation_id);
+  QueuedMessage& ended = entry((*recalled)->operation_id);
   ended.state = State::kCancelled;
   ended.copy.reset();
   ended.outcome = {(*recalled)->error, 0, 0};
@@ -332,7 +332,7 @@ Status MessageSends::on_revoke(const wire::Message& message) {
 Cancelled MessageSends::cancel(const Selection& selection, int error) {
   Cancelled cancelled;
   for (std::size_t i = 0; i < operations_.count(); ++i) {
-    Entry& entry = operations_[i];
+    QueuedMessage& entry = operations_[i];
     if (!is_open(entry) || !selection.matches(entry.operation)) continue;
     ++cancelled.matched;
     const Taking taking = cancel_one(entry, first_id_ + i, error);
@@ -342,7 +342,7 @@ Cancelled MessageSends::cancel(const Selection& selection, int error) {
   return cancelled;
 }
 
-MessageSends::Taking MessageSends::cancel_one(Entry& entry, std::uint64_t operation_id, int error) {
+MessageSends::Taking MessageSends::cancel_one(QueuedMessage& entry, std::uint64_t operation_id, int error) {
   if (entry.state == State::kSent && entry.operation.persistent) {
     owned_.revoke(error);
     return Taking::kBegun;
@@ -363,14 +363,14 @@ MessageSends::Taking MessageSends::cancel_one(Entry& entry, std::uint64_t operat
 
 void MessageSends::revoke() {
   for (std::size_t i = 0; i < operations_.count(); ++i) {
-    Entry& entry = operations_[i];
+    QueuedMessage& entry = operations_[i];
     if (entry.operation.persistent && is_open(entry)) cancel_one(entry, first_id_ + i, ECANCELED);
   }
 }
 
 std::uint64_t MessageSends::oldest_post_ns() const noexcept {
   for (std::size_t i = 0; i < operations_.count(); ++i) {
-    const Entry& entry = operations_[i];
+    const QueuedMessage& entry = operations_[i];
     const bool counts = entry.state != State::kGone && !entry.operation.persistent;
     if (counts && entry.operation.posted_ns != 0) return entry.operation.posted_ns;
   }
@@ -380,7 +380,7 @@ std::uint64_t MessageSends::oldest_post_ns() const noexcept {
 void MessageSends::stop(int error) {
   refuse_later(error);
   for (; handled_ < operations_.count(); ++handled_) {
-    Entry& unsent = operations_[handled_];
+    QueuedMessage& unsent = operations_[handled_];
     if (unsent.state == State::kWaiting) refuse(unsent, error);
   }
 }
@@ -405,14 +405,14 @@ void MessageSends::deliver(OutcomeSink& sink) {
   owned_.deliver(sink);
   if (std::exchange(some_cancelled_, false)) {
     for (std::size_t i = 0; i < operations_.count(); ++i) {
-      Entry& entry = operations_[i];
+      QueuedMessage& entry = operations_[i];
       if (entry.state != State::kCancelled) continue;
       entry.state = State::kGone;
       sink.completed(Direction::kSend, entry.operation, entry.outcome);
     }
   }
   while (!operations_.empty() && operations_.front().state >= State::kFinished) {
-    Entry& ended = operations_.front();
+    QueuedMessage& ended = operations_.front();
     if (ended.state != State::kGone) {
       if (ended.outcome.error == 0) {
         ++counters_.sends_done;

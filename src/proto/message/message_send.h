@@ -70,7 +70,7 @@ class MessageSends final : public SendSide {
   enum class Taking : std::uint8_t { kEnded, kAsked, kBegun };
   // kCancelled: its outcome is due out of turn; kGone: the outcome has been given.
   enum class State : std::uint8_t { kWaiting, kWriting, kSent, kFinished, kCancelled, kGone };
-  struct Entry {
+  struct QueuedMessage {
     Operation operation;
     State state = State::kWaiting;
     Outcome outcome;
@@ -79,13 +79,13 @@ class MessageSends final : public SendSide {
 
   void revoke() override;
   // False: it must wait.
-  Result<bool> start(Entry& next);
-  Result<bool> send_message(Entry& next);
-  Status start_persistent(Entry& next);
-  Status send_immediately(Entry& next);
-  Status send_advert(Entry& next);
-  Result<Windows> open_windows(Entry& next);
-  void write(Entry& next);
+  Result<bool> start(QueuedMessage& next);
+  Result<bool> send_message(QueuedMessage& next);
+  Status start_persistent(QueuedMessage& next);
+  Status send_immediately(QueuedMessage& next);
+  Status send_advert(QueuedMessage& next);
+  Result<Windows> open_windows(QueuedMessage& next);
+  void write(QueuedMessage& next);
   Status end_windows();
   Status on_ack(const wire::Message& message);
   Status on_ack_of_owned(wire::AckStatus answer);
@@ -93,13 +93,13 @@ class MessageSends final : public SendSide {
   Status on_revoke(const wire::Message& message);
   void end_owned(const Outcome& outcome);
   Status on_recall_ack(const wire::Message& message);
-  Taking cancel_one(Entry& entry, std::uint64_t operation_id, int error);
+  Taking cancel_one(QueuedMessage& entry, std::uint64_t operation_id, int error);
 
   [[nodiscard]] bool may_write() const noexcept { return offered_.is_active() && earlier_landed_; }
   [[nodiscard]] bool is_busy() const noexcept;
-  Entry& entry(std::uint64_t operation_id) { return operations_[operation_id - first_id_]; }
-  static void refuse(Entry& unsent, int error);
-  static bool is_open(const Entry& entry) { return entry.state < State::kFinished; }
+  QueuedMessage& entry(std::uint64_t operation_id) { return operations_[operation_id - first_id_]; }
+  static void refuse(QueuedMessage& unsent, int error);
+  static bool is_open(const QueuedMessage& entry) { return entry.state < State::kFinished; }
   void note_stall();
 
   Outbox& outbox_;
@@ -110,7 +110,7 @@ class MessageSends final : public SendSide {
   OwnedWindow owned_;   // of a persistent send
   PeerWindow offered_;  // of the peer's persistent receive
   RdmaWrites writes_;
-  Fifo<Entry> operations_;
+  Fifo<QueuedMessage> operations_;
   std::uint64_t first_id_ = 0;             // of the operation at the front
   std::uint64_t persistent_id_ = 0;        // the last persistent operation
   std::uint64_t owned_id_ = 0;             // the one of owned_

@@ -27,7 +27,7 @@ StreamSends::StreamSends(Link& link, Outbox& outbox, Credits& credits, Counters&
 // ---------------------------------------------------------------- posting
 
 void StreamSends::post(const Operation& operation) {
-  Entry& posted = operations_.push_back({});
+  QueuedBytes& posted = operations_.push_back({});
   posted.operation = operation;
   const std::size_t bytes = operation.memory.length_bytes;
   posted.is_short = !operation.never_immediate && bytes <= small_bytes_;
@@ -37,7 +37,7 @@ void StreamSends::post(const Operation& operation) {
   release_in_burst(posted);
 }
 
-void StreamSends::release_in_burst(const Entry& posted) {
+void StreamSends::release_in_burst(const QueuedBytes& posted) {
   const bool first_of_burst = posted.is_short && posts_in_burst_++ == 0;
   if (posted.operation.more) return;
   combined_id_ = end_id();
@@ -62,7 +62,7 @@ Status StreamSends::transmit() {
     if (const Status status = adverts_.send_recall(); !status.ok()) return status;
   }
   while (!all_sent()) {
-    Entry& next = entry(sending_id_);
+    QueuedBytes& next = entry(sending_id_);
     if (next.state != State::kWaiting) {
       ++sending_id_;
       continue;
@@ -78,7 +78,7 @@ Status StreamSends::transmit() {
   return {};
 }
 
-Status StreamSends::send_short(Entry& next) {
+Status StreamSends::send_short(QueuedBytes& next) {
   const std::size_t bytes = next.operation.memory.length_bytes;
   const bool fills_message = nodelay_ || bytes == short_bytes_ || bytes == small_bytes_;
   if (fills_message && !begun_ && next.operation.vector.empty()) {
@@ -96,7 +96,7 @@ Status StreamSends::send_short(Entry& next) {
 StreamSends::Load StreamSends::load_into(std::byte* buffer) {
   Load load;
   for (std::uint64_t id = sending_id_; id < end_id() && load.bytes < small_bytes_; ++id) {
-    const Entry& from = entry(id);
+    const QueuedBytes& from = entry(id);
     if (from.state == State::kWaiting) {
       if (!from.is_short || (nodelay_ && load.parts > 0)) break;
       SliceCursor rest = id == sending_id_ && begun_ ? rest_ : SliceCursor(from.operation);
@@ -124,7 +124,7 @@ Status StreamSends::send_load(const Load& load, const LocalSlice& payload, Buffe
   ++next_sequence_;
   const std::uint32_t flags = buffer == nullptr ? kImmediate : kImmediate | kCopied;
   for (; sending_id_ < load.end_id; ++sending_id_) {
-    Entry& sent = entry(sending_id_);
+    QueuedBytes& sent = entry(sending_id_);
     if (sent.state != State::kWaiting) continue;
     sent.state = State::kSent;
     sent.outcome.flags = flags;
@@ -137,7 +137,7 @@ Status StreamSends::send_load(const Load& load, const LocalSlice& payload, Buffe
   return {};
 }
 
-Status StreamSends::send_long(Entry& next) {
+Status StreamSends::send_long(QueuedBytes& next) {
   SliceCursor rest = begun_ ? rest_ : SliceCursor(next.operation);
   const LocalSlice piece = rest.next(UINT64_MAX);
   const Result<RemoteSlice> window = adverts_.open_window(piece);
@@ -162,7 +162,7 @@ Status StreamSends::send_long(Entry& next) {
 
 // The long operation at sending_id_ ends with `error` once what has left of it is acknowledged.
 void StreamSends::give_up_rest(int error) {
-  Entry& given_up = entry(sending_id_);
+  QueuedBytes& given_up = entry(sending_id_);
   given_up.state = State::kSent;
   given_up.outcome.error = error;
   finish_if_acknowledged(given_up);
@@ -198,7 +198,7 @@ void StreamSends::on_sent(std::uint64_t /*id*/) {
   keep_buffer(std::move(message.buffer));
   for (; left_id_ < message.end_id; ++left_id_) {
     if (left_id_ < first_id_) continue;
-    Entry& sent = entry(left_id_);
+    QueuedBytes& sent = entry(left_id_);
     if (!sent.is_short || sent.state != State::kSent) continue;
     sent.state = State::kFinished;
     sent.outcome.length_bytes = sent.operation.memory.length_bytes;
@@ -221,7 +221,7 @@ Status StreamSends::on_ack(const wire::Message& message) {
                  message.header.sequence, message.ack.bytes_taken, offered);
   }
   ++counters_.acks_received;
-  Entry& sent = entry(id);
+  QueuedBytes& sent = entry(id);
   --sent.adverts_unacked;
   sent.outcome.length_bytes += message.ack.bytes_taken;
   if (refused) sent.outcome.error = EPIPE;
@@ -234,18 +234,18 @@ Status StreamSends::on_recall_ack(const wire::Message& message) {
   const auto recalled = adverts_.on_recall_ack(message);
   if (!recalled) return recalled.error();
   if (!*recalled) return {};
-  Entry& ended = entry((*recalled)->operation_id);
+  QueuedBytes& ended = entry((*recalled)->operation_id);
   ended.state = State::kCancelled;
   ended.outcome = {(*recalled)->error, 0, 0};
   some_cancelled_ = true;
   return {};
 }
 
-void StreamSends::finish_if_acknowledged(Entry& sent) {
+void StreamSends::finish_if_acknowledged(QueuedBytes& sent) {
   if (sent.state == State::kSent && sent.adverts_unacked == 0) sent.state = State::kFinished;
 }
 
-void StreamSends::refuse(Entry& unsent, int error) {
+void StreamSends::refuse(QueuedBytes& unsent, int error) {
   if (unsent.is_short) {
     const bool is_begun = begun_ && &unsent == &entry(sending_id_);
     short_bytes_ -= is_begun ? rest_.left_bytes() : unsent.operation.memory.length_bytes;
@@ -259,7 +259,7 @@ void StreamSends::refuse(Entry& unsent, int error) {
 Cancelled StreamSends::cancel(const Selection& selection, int error) {
   Cancelled cancelled;
   for (std::uint64_t id = first_id_; id < end_id(); ++id) {
-    Entry& open = entry(id);
+    QueuedBytes& open = entry(id);
     if (open.state >= State::kFinished || !selection.matches(open.operation)) continue;
     ++cancelled.matched;
     const bool has_left = open.state == State::kSent || (begun_ && id == sending_id_);
@@ -278,7 +278,7 @@ Cancelled StreamSends::cancel(const Selection& selection, int error) {
 
 std::uint64_t StreamSends::oldest_post_ns() const noexcept {
   for (std::size_t i = 0; i < operations_.count(); ++i) {
-    const Entry& open = operations_[i];
+    const QueuedBytes& open = operations_[i];
     if (open.state < State::kFinished && open.operation.posted_ns != 0) return open.operation.posted_ns;
   }
   return UINT64_MAX;
@@ -288,7 +288,7 @@ std::uint64_t StreamSends::oldest_post_ns() const noexcept {
 void StreamSends::stop(int error) {
   refuse_later(error);
   while (!all_sent()) {
-    Entry& unsent = entry(sending_id_);
+    QueuedBytes& unsent = entry(sending_id_);
     if (unsent.state == State::kWaiting && !unsent.is_short && begun_) {
       give_up_rest(error);
       continue;
@@ -307,7 +307,7 @@ void StreamSends::fail_all(int error) {
   stop(error);
   stop_error_ = error;
   for (std::size_t i = 0; i < operations_.count(); ++i) {
-    Entry& open = operations_[i];
+    QueuedBytes& open = operations_[i];
     if (open.state >= State::kFinished) continue;
     open.state = State::kFinished;
     open.outcome = {error, 0, 0};
@@ -318,14 +318,14 @@ void StreamSends::fail_all(int error) {
 void StreamSends::deliver(OutcomeSink& sink) {
   if (std::exchange(some_cancelled_, false)) {
     for (std::size_t i = 0; i < operations_.count(); ++i) {
-      Entry& open = operations_[i];
+      QueuedBytes& open = operations_[i];
       if (open.state != State::kCancelled) continue;
       open.state = State::kGone;
       sink.completed(Direction::kSend, open.operation, open.outcome);
     }
   }
   while (!operations_.empty() && operations_.front().state >= State::kFinished) {
-    const Entry ended = operations_.pop_front();
+    const QueuedBytes ended = operations_.pop_front();
     ++first_id_;
     sending_id_ = std::max(sending_id_, first_id_);
     if (ended.state == State::kGone) continue;

@@ -59,7 +59,7 @@ class StreamSends final : public SendSide {
  private:
   // kCancelled: its outcome is due out of turn; kGone: and has been given.
   enum class State : std::uint8_t { kWaiting, kSent, kFinished, kCancelled, kGone };
-  struct Entry {
+  struct QueuedBytes {
     Operation operation;
     State state = State::kWaiting;
     bool is_short = false;  // travels in IMMEDIATEs
@@ -83,22 +83,22 @@ class StreamSends final : public SendSide {
   };
 
   [[nodiscard]] std::uint64_t end_id() const noexcept { return first_id_ + operations_.count(); }
-  [[nodiscard]] Entry& entry(std::uint64_t id) { return operations_[id - first_id_]; }
+  [[nodiscard]] QueuedBytes& entry(std::uint64_t id) { return operations_[id - first_id_]; }
   // The operation at sending_id_ is not held back, or there is enough for a full message.
   [[nodiscard]] bool may_leave() const noexcept {
     return sending_id_ < released_id_ ||
            (long_waiting_ == 0 && short_bytes_ > 0 && short_bytes_ >= small_bytes_);
   }
-  void release_in_burst(const Entry& posted);
+  void release_in_burst(const QueuedBytes& posted);
   Status on_ack(const wire::Message& message);
   Status on_recall_ack(const wire::Message& message);
-  Status send_short(Entry& next);
+  Status send_short(QueuedBytes& next);
   Load load_into(std::byte* buffer);
   Status send_load(const Load& load, const LocalSlice& payload, Buffer buffer);
-  Status send_long(Entry& next);
+  Status send_long(QueuedBytes& next);
   void give_up_rest(int error);
-  static void finish_if_acknowledged(Entry& sent);
-  void refuse(Entry& unsent, int error);
+  static void finish_if_acknowledged(QueuedBytes& sent);
+  void refuse(QueuedBytes& unsent, int error);
   void note_stall();
   Buffer take_buffer();
   void keep_buffer(Buffer buffer);
@@ -109,7 +109,7 @@ class StreamSends final : public SendSide {
   const std::size_t small_bytes_;
   Adverts adverts_;
 
-  Fifo<Entry> operations_;
+  Fifo<QueuedBytes> operations_;
   std::uint64_t first_id_ = 0;     // of the operation at the front
   std::uint64_t sending_id_ = 0;   // operations before this one need no sending (any more)
   std::uint64_t released_id_ = 0;  // those before this one are not held back

@@ -143,7 +143,7 @@ Status TaggedReceives::on_advert(const wire::Message& message, std::span<const s
   Arrival arrival = arrival_of(message);
   arrival.length_bytes = advert.length_bytes;
   arrival.cost = 0;
-  const std::uint32_t number = kept_.take();
+  const std::uint32_t number = kept_.take_number();
   kept_[number] = std::move(advert);
   if (const Operation* const receive = inbox_.announce(arrival, number); receive != nullptr)
     take_advert(take_kept(number), *receive);

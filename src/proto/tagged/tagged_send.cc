@@ -367,7 +367,7 @@ Status TaggedSends::on_ack(const wire::Message& message) {
 
 std::uint32_t TaggedSends::open_entry(const Operation& operation) {
   ended_.reserve(ended_.count() + open_.taken() + 1);  // so that ends need no memory
-  const std::uint32_t number = open_.take();
+  const std::uint32_t number = open_.take_number();
   open_[number].operation = operation;
   open_[number].is_open = true;
   return number;
@@ -430,7 +430,10 @@ void TaggedSends::fail_all(int error) {
 void TaggedSends::deliver_failed(OutcomeSink& sink) {
   const Outcome outcome{stop_error_, 0, 0};
   for (Sent& sent : open_) {
-    if (sent.is_open) sink.completed(Direction::kSend, sent.operation, outcome);
+    if (!sent.is_open) continue;
+    // The one that found no memory on its way out still waits, too.
+    if (!waiting_.empty() && waiting_.front().label == sent.operation.label) waiting_.drop_front();
+    sink.completed(Direction::kSend, sent.operation, outcome);
   }
   open_.clear();
   fetches_.clear();

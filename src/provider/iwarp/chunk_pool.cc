@@ -16,7 +16,7 @@ constexpr std::size_t kSpareSmallMax = 512;
 
 ChunkPool::~ChunkPool() = default;
 
-Chunk* ChunkPool::take(std::size_t bytes_at_least) {
+Chunk* ChunkPool::take_chunk(std::size_t bytes_at_least) {
   const bool small = bytes_at_least <= kSmallChunkBytes;
   Spare& spare = small ? spare_small_ : spare_;
   if (bytes_at_least > kChunkBytes || spare.empty()) {
@@ -45,9 +45,9 @@ void ChunkPool::give_back(Chunk* chunk) noexcept {
 
 FrameArena::Piece FrameArena::allocate(std::size_t bytes) {
   if (tail_ == nullptr) {
-    tail_ = pool_.take(bytes);
+    tail_ = pool_.take_chunk(bytes);
   } else if (tail_->capacity - tail_->used < bytes) {
-    tail_ = pool_.take(std::max(bytes, ChunkPool::kChunkBytes));
+    tail_ = pool_.take_chunk(std::max(bytes, ChunkPool::kChunkBytes));
   }
   Piece piece{tail_->storage.get() + tail_->used, tail_};
   tail_->used += bytes;

@@ -27,7 +27,7 @@ class ChunkPool {
 
   ~ChunkPool();
   // Returns a chunk of either size, or a larger one if `bytes_at_least` demands it.
-  Chunk* take(std::size_t bytes_at_least);
+  Chunk* take_chunk(std::size_t bytes_at_least);
   void give_back(Chunk* chunk) noexcept;
 
  private:

@@ -160,6 +160,7 @@ Status IwarpLink::release() {
   if (watched_) context_.poller.remove(descriptor_);
   watched_ = false;
   context_.forget(this);
+  context_.nudges.forget(this);
   receiver_.drop_receives();
   state_ = State::kClosed;
   return Status();
@@ -187,6 +188,7 @@ void IwarpLink::shut(Status status, std::span<const std::byte> terminate) noexce
   if (watched_) context_.poller.remove(descriptor_);
   watched_ = false;
   context_.forget(this);
+  context_.nudges.forget(this);
   transmitter_.abandon();
   if (!terminate.empty()) send_terminate(terminate);
   transmitter_.clear();

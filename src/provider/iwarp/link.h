@@ -32,6 +32,7 @@ struct ReceiveSlot {
 // Thread: shard.
 class IwarpLink final : public Link,
                         public Pollable,
+                        private Nudged,
                         private UpgradableLink,
                         private ReceiverClient,
                         private TransmitterClient {
@@ -68,18 +69,19 @@ class IwarpLink final : public Link,
   bool finish_send(const IoJob& job);
   // The port stops sending for now although more could go: goes on when the socket is writable.
   void wait_until_writable();
-  // Bytes have arrived behind the handshake.
-  [[nodiscard]] bool has_heard_peer() const noexcept {
-    return receiver_.fpdu_seen() || !receiver_.at_fpdu_boundary();
-  }
-  // Sends an empty write, unless nothing of ours has left yet, or more is about to leave anyway.
-  void nudge();
   // Company or not, what was held back leaves with the next flush.
   void end_holding_back() noexcept;
   void taken_to_flush() noexcept { marked_to_flush_ = false; }
   void taken_to_send() noexcept { marked_to_send_ = false; }
 
  private:
+  // Nudged: bytes have arrived behind the handshake.
+  [[nodiscard]] bool has_heard_peer() const noexcept override {
+    return receiver_.fpdu_seen() || !receiver_.at_fpdu_boundary();
+  }
+  // Sends an empty write, unless nothing of ours has left yet, or more is about to leave anyway.
+  void nudge() override;
+
   enum class State : std::uint8_t {
     kConnecting,     // TCP handshake
     kAwaitingReply,  // our MPA request has been sent

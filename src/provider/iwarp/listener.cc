@@ -41,7 +41,7 @@ IwarpListener::IwarpListener(PortContext& context, int descriptor, const ListenP
 }
 
 IwarpListener::~IwarpListener() {
-  while (!requests_.empty()) take(requests_.front());
+  while (!requests_.empty()) take_request(requests_.front());
   if (listening_) context_.poller.remove(descriptor_);
   std::erase(context_.listeners, this);
 }
@@ -56,12 +56,12 @@ Status IwarpListener::start() {
 
 std::unique_ptr<ConnectionRequest> IwarpListener::next_request() {
   if (requests_.empty()) return nullptr;
-  std::unique_ptr<ConnectionRequest> request = take(requests_.front());
+  std::unique_ptr<ConnectionRequest> request = take_request(requests_.front());
   pause_or_resume();
   return request;
 }
 
-std::unique_ptr<IncomingRequest> IwarpListener::take(Waiting& waiting) {
+std::unique_ptr<IncomingRequest> IwarpListener::take_request(Waiting& waiting) {
   std::unique_ptr<IncomingRequest> request = std::move(waiting.request_);
   context_.poller.remove(request->descriptor());
   if (first_untold_ == waiting.self_) ++first_untold_;
@@ -73,7 +73,7 @@ std::unique_ptr<IncomingRequest> IwarpListener::take(Waiting& waiting) {
 void IwarpListener::Waiting::ready(std::uint32_t) {
   if (!request_->peer_is_gone()) return;
   IwarpListener& listener = listener_;
-  const auto gone = listener.take(*this);
+  const auto gone = listener.take_request(*this);
   log(LogLevel::kInfo, "iwarp: {} has gone before it was accepted", name_of_peer(gone->descriptor()));
   listener.pause_or_resume();
 }

@@ -77,7 +77,7 @@ class IwarpListener final : public PortListener, public Pollable {
   void request_complete(Handshake& handshake);
   void tell_waiting();
   // No longer in the list.
-  std::unique_ptr<IncomingRequest> take(Waiting& waiting);
+  std::unique_ptr<IncomingRequest> take_request(Waiting& waiting);
   void drop(Handshake& handshake, int error, const char* why);
   void retire(Handshake& handshake);
 
@@ -88,13 +88,13 @@ class IwarpListener final : public PortListener, public Pollable {
   const std::uint64_t token_;
   bool listening_ = false;  // in the epoll set
   bool starved_ = false;    // the last accept4 found no descriptor or memory
-  std::uint64_t rests_until_ns_ =
-      0;  // no descriptors or memory, or too many peers at once: accepts again then
+  // No descriptors or memory, or too many peers at once: accepts again then.
+  std::uint64_t rests_until_ns_ = 0;
   std::list<Handshake> handshakes_;  // oldest first, so deadlines are in order
   std::list<Handshake> retired_;     // an event that the poller has given already may still name them
   std::list<Waiting> requests_;      // oldest first
-  std::list<Waiting>::iterator first_untold_ =
-      requests_.end();  // the first peer not notified yet that it waits
+  // The first peer not notified yet that it waits.
+  std::list<Waiting>::iterator first_untold_ = requests_.end();
 };
 
 }  // namespace exs::iwarp

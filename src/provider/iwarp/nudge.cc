@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "src/provider/iwarp/link.h"
-
 namespace exs::iwarp {
 namespace {
 
@@ -13,17 +11,17 @@ constexpr std::uint64_t kLastPauseNs = 480'000'000;  // twice the one before it,
 
 }  // namespace
 
-void Nudges::expect_first_word(IwarpLink* link, std::uint64_t now_ns) {
+void Nudges::expect_first_word(Nudged* link, std::uint64_t now_ns) {
   entries_.push_back({link, now_ns + kFirstPauseNs, kFirstPauseNs});
   due_ns_ = std::min(due_ns_, now_ns + kFirstPauseNs);
 }
 
-void Nudges::forget(const IwarpLink* link) noexcept {
-  if (std::erase_if(entries_, [link](const Entry& entry) { return entry.link == link; }) > 0) find_due();
+void Nudges::forget(const Nudged* link) noexcept {
+  if (std::erase_if(entries_, [link](const NudgeTime& entry) { return entry.link == link; }) > 0) find_due();
 }
 
 void Nudges::look_at_links(std::uint64_t now_ns) {
-  std::erase_if(entries_, [now_ns](Entry& entry) {
+  std::erase_if(entries_, [now_ns](NudgeTime& entry) {
     if (entry.due_ns > now_ns) return false;
     if (entry.link->has_heard_peer()) return true;
     entry.link->nudge();
@@ -37,7 +35,7 @@ void Nudges::look_at_links(std::uint64_t now_ns) {
 
 void Nudges::find_due() noexcept {
   due_ns_ = kNoDeadline;
-  for (const Entry& entry : entries_) due_ns_ = std::min(due_ns_, entry.due_ns);
+  for (const NudgeTime& entry : entries_) due_ns_ = std::min(due_ns_, entry.due_ns);
 }
 
 }  // namespace exs::iwarp

@@ -110,7 +110,7 @@ void IwarpPort::progress(std::uint64_t now_ns) {
   receive_from(context_.working);
   if ((look || context_.fpdus_unasked >= kFpdusPerLook) && !context_.poller.has_no_owners())
     poll_descriptors();
-  context_.nudges.look(now_ns);
+  context_.nudges.nudge_due(now_ns);
   if (!context_.to_send.empty()) {
     context_.working.clear();
     context_.working.swap(context_.to_send);

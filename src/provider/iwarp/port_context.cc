@@ -58,7 +58,6 @@ void PortContext::make_room_for_link() {
 
 void PortContext::forget(const IwarpLink* link) noexcept {
   hot.forget(link);
-  nudges.forget(link);
   std::erase(to_flush, link);
   std::erase(held_back, link);
   std::erase(to_send, link);

@@ -27,7 +27,7 @@
 namespace exs::shm {
 
 // The channels of one port. Thread: shard.
-class ChannelDirectory {
+class ChannelDirectory final : public JoinList {
  public:
   static constexpr std::uint64_t kSetupLimitNs = 1'000'000'000;  // of a set-up, and of a join request
   static constexpr std::size_t kHalfOpenMax = 64;  // set-ups by peers, and channels they made without proof
@@ -46,7 +46,7 @@ class ChannelDirectory {
   // All outlive it.
   ChannelDirectory(const Settings& settings, Poller& poller, CompletionQueue& completions);
   // Destroy its invitations and join requests first. Channels live on with their links.
-  ~ChannelDirectory();
+  ~ChannelDirectory() override;
   ChannelDirectory(const ChannelDirectory&) = delete;
   ChannelDirectory& operator=(const ChannelDirectory&) = delete;
 
@@ -62,16 +62,15 @@ class ChannelDirectory {
   // A channel that is over leaves once it has no links. Only progress() changes the list.
   [[nodiscard]] std::span<const OpenChannel> channels() const noexcept { return channels_; }
 
- private:
-  friend class PendingInvitation;
-  friend class JoinRequest;
+  // --- JoinList ---
+  void remove(PendingInvitation& pending) override;
+  void remove(JoinRequest& request) override;
 
+ private:
   void accept_peers();
   [[nodiscard]] bool has_room() const noexcept;
-  void remove(PendingInvitation& pending);
   void answer_join(OpenChannel& open, const ControlPacket& join);
 
-  void remove(JoinRequest& request);
   void start(JoinRequest& request);
   void send_join(JoinRequest& request, const std::shared_ptr<Channel>& channel);
   void handle_join_answer(Channel& channel, const ControlPacket& answer);

@@ -3,15 +3,13 @@
 
 #include <cerrno>
 
-#include "src/provider/shm/channel_directory.h"
-
 namespace exs::shm {
 
-PendingInvitation::PendingInvitation(ChannelDirectory& directory, const Invitation& invitation) noexcept
-    : directory_(directory), token_(invitation.token), invitation_(invitation.encode()) {}
+PendingInvitation::PendingInvitation(JoinList& list, const Invitation& invitation) noexcept
+    : list_(list), token_(invitation.token), invitation_(invitation.encode()) {}
 
 PendingInvitation::~PendingInvitation() {
-  directory_.remove(*this);
+  list_.remove(*this);
 }
 
 Result<ChannelSlot> PendingInvitation::take_slot() {
@@ -20,12 +18,11 @@ Result<ChannelSlot> PendingInvitation::take_slot() {
   return std::move(slot_);
 }
 
-JoinRequest::JoinRequest(ChannelDirectory& directory, CompletionQueue& completions,
-                         std::uint64_t upgrade_token)
-    : directory_(directory), completions_(completions), upgrade_token_(upgrade_token) {}
+JoinRequest::JoinRequest(JoinList& list, CompletionQueue& completions, std::uint64_t upgrade_token)
+    : list_(list), completions_(completions), upgrade_token_(upgrade_token) {}
 
 JoinRequest::~JoinRequest() {
-  directory_.remove(*this);
+  list_.remove(*this);
 }
 
 Result<ChannelSlot> JoinRequest::take_slot() {
@@ -38,7 +35,7 @@ void JoinRequest::succeed(std::uint32_t peer_number) {
   slot_.set_peer_number(peer_number);
   why_not_ = slot_.channel().why_not();
   state_ = State::kJoined;
-  directory_.remove(*this);
+  list_.remove(*this);
   completions_.push_last(*source_, {CompletionKind::kUpgradeReady, {}, 0, upgrade_token_, 0});
 }
 
@@ -46,7 +43,7 @@ void JoinRequest::fail(int error_number, const Reason& why) {
   slot_ = ChannelSlot();
   why_not_ = why;
   state_ = State::kFailed;
-  directory_.remove(*this);
+  list_.remove(*this);
   completions_.push_last(*source_,
                          {CompletionKind::kUpgradeReady, Status(error_number), 0, upgrade_token_, 0});
 }

@@ -17,6 +17,16 @@
 namespace exs::shm {
 
 class ChannelDirectory;
+class PendingInvitation;
+class JoinRequest;
+
+// The directory, as far as these two leave it.
+class JoinList {
+ public:
+  virtual ~JoinList() = default;
+  virtual void remove(PendingInvitation& pending) = 0;
+  virtual void remove(JoinRequest& request) = 0;
+};
 
 // Destroyed before the port that made it.
 class ShmUpgrade : public PendingUpgrade {
@@ -31,7 +41,7 @@ class ShmUpgrade : public PendingUpgrade {
 // The initiator's side: waits for a peer that knows its token, which is good for one peer.
 class PendingInvitation final : public ShmUpgrade {
  public:
-  PendingInvitation(ChannelDirectory& directory, const Invitation& invitation) noexcept;
+  PendingInvitation(JoinList& list, const Invitation& invitation) noexcept;
   ~PendingInvitation() override;
   Result<ChannelSlot> take_slot() override;
   [[nodiscard]] std::span<const std::byte> invitation() const noexcept override { return invitation_; }
@@ -40,7 +50,7 @@ class PendingInvitation final : public ShmUpgrade {
  private:
   friend class ChannelDirectory;
 
-  ChannelDirectory& directory_;
+  JoinList& list_;
   const RandomId token_;
   const std::array<std::byte, Invitation::kBytes> invitation_;
   ChannelSlot slot_;
@@ -50,7 +60,7 @@ class PendingInvitation final : public ShmUpgrade {
 // The responder's side: joins a channel to the initiator's port with the initiator's token.
 class JoinRequest final : public ShmUpgrade {
  public:
-  JoinRequest(ChannelDirectory& directory, CompletionQueue& completions, std::uint64_t upgrade_token);
+  JoinRequest(JoinList& list, CompletionQueue& completions, std::uint64_t upgrade_token);
   ~JoinRequest() override;
   Result<ChannelSlot> take_slot() override;
   [[nodiscard]] std::span<const std::byte> invitation() const noexcept override { return {}; }
@@ -64,7 +74,7 @@ class JoinRequest final : public ShmUpgrade {
   void succeed(std::uint32_t peer_number);
   void fail(int error_number, const Reason& why);
 
-  ChannelDirectory& directory_;
+  JoinList& list_;
   CompletionQueue& completions_;
   const CompletionQueue::SourceHandle source_ = completions_.make_source();
   const std::uint64_t upgrade_token_;

@@ -26,7 +26,7 @@ Result<std::uint32_t> LinkTable::reserve() {
     make_room(free_, entries_.size());  // for remove()
     entries_.emplace_back();
   }
-  Entry& entry = entries_[index];
+  NumberedLink& entry = entries_[index];
   entry.generation = (entry.generation + 1) % kGenerations;
   entry.number = entry.generation << kIndexBits | index;
   ++count_;
@@ -39,7 +39,7 @@ void LinkTable::attach(std::uint32_t number, ShmLink& link) {
 }
 
 void LinkTable::remove(std::uint32_t number) {
-  Entry& entry = entries_[number & kIndexMask];
+  NumberedLink& entry = entries_[number & kIndexMask];
   EXS_CHECK(number != 0 && entry.number == number);
   entry.number = 0;
   entry.link = nullptr;

@@ -40,13 +40,13 @@ class LinkTable {
   static constexpr int kIndexBits = 20;
   static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
 
-  struct Entry {
+  struct NumberedLink {
     std::uint32_t number = 0;  // what it is called now: generation, index; 0: free
     std::uint32_t generation = 0;
     ShmLink* link = nullptr;
   };
 
-  std::vector<Entry> entries_{1};  // the first is never given
+  std::vector<NumberedLink> entries_{1};  // the first is never given
   std::vector<std::uint32_t> free_;
   std::size_t count_ = 0;
 };

@@ -48,13 +48,13 @@ class SharedRegions {
   void unlock() EXS_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
 
  private:
-  struct Entry {
+  struct KnownRegion {
     std::shared_ptr<SharedRegion> region;
     std::vector<RegionObserver*> users;
   };
 
   Mutex mutex_;
-  std::unordered_map<std::uint32_t, Entry> entries_ EXS_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint32_t, KnownRegion> entries_ EXS_GUARDED_BY(mutex_);
 };
 
 }  // namespace exs::shm

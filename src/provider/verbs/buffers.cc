@@ -18,7 +18,7 @@ Status Buffers::grow() {
   return Status();
 }
 
-BufferNumber Buffers::take() noexcept {
+BufferNumber Buffers::take_buffer() noexcept {
   if (free_.empty()) return kNoBuffer;
   const BufferNumber buffer = free_.back();
   free_.pop_back();

@@ -26,7 +26,7 @@ class Buffers {
   // Makes one more piece of free buffers. ENOMEM.
   Status grow();
   // kNoBuffer: none is free.
-  BufferNumber take() noexcept;
+  BufferNumber take_buffer() noexcept;
   void give_back(BufferNumber buffer) { free_.push_back(buffer); }
 
   [[nodiscard]] std::span<std::byte> memory(BufferNumber buffer) const noexcept;

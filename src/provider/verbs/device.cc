@@ -123,12 +123,12 @@ void Device::read_events() {
   LockGuard guard(events_mutex_);
   ibv_async_event event{};
   while (::ibv_get_async_event(context_, &event) == 0) {
-    tell(event);
+    notify_users(event);
     ::ibv_ack_async_event(&event);
   }
 }
 
-void Device::tell(const ibv_async_event& event) {
+void Device::notify_users(const ibv_async_event& event) {
   DeviceFailure kind{};
   std::uint32_t number = 0;
   switch (event.event_type) {

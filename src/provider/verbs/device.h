@@ -16,18 +16,9 @@
 #include "base/drive_lock.h"
 #include "base/status.h"
 #include "src/provider/provider.h"
+#include "src/provider/verbs/owned.h"
 
 namespace exs::verbs {
-
-struct MemoryRegionCloser {
-  void operator()(ibv_mr* region) const noexcept { ::ibv_dereg_mr(region); }
-};
-using MemoryRegion = std::unique_ptr<ibv_mr, MemoryRegionCloser>;
-
-struct CqCloser {
-  void operator()(ibv_cq* queue) const noexcept { ::ibv_destroy_cq(queue); }
-};
-using OwnedCq = std::unique_ptr<ibv_cq, CqCloser>;
 
 enum class DeviceFailure : std::uint8_t {
   kQueuePair,  // one queue pair can no longer be used
@@ -83,7 +74,7 @@ class Device {
  private:
   Device(ibv_context* context, ibv_pd* domain, const ibv_device_attr& limits);
   Result<MemoryRegion> pin_for_ourselves(std::span<std::byte> memory);
-  void tell(const ibv_async_event& event) EXS_REQUIRES(events_mutex_);
+  void notify_users(const ibv_async_event& event) EXS_REQUIRES(events_mutex_);
 
   ibv_context* const context_;
   ibv_pd* const domain_;

@@ -125,8 +125,8 @@ void QueuePair::retry_soon() noexcept {
 
 Status QueuePair::post_own_receives() {
   Status status = own_receives_.grow();
-  for (BufferNumber buffer = own_receives_.take(); status.ok() && buffer != kNoBuffer;
-       buffer = own_receives_.take()) {
+  for (BufferNumber buffer = own_receives_.take_buffer(); status.ok() && buffer != kNoBuffer;
+       buffer = own_receives_.take_buffer()) {
     status = post_receive(buffer);
   }
   return status;
@@ -165,10 +165,10 @@ Status QueuePair::send(std::span<const std::byte> header, std::span<const std::b
   if (length_bytes > buffers.buffer_bytes()) return Status(EMSGSIZE);
   Work work;
   work.post.buffers = &buffers;
-  work.post.buffer = buffers.take();
+  work.post.buffer = buffers.take_buffer();
   if (work.post.buffer == kNoBuffer) {
     if (const Status status = buffers.grow(); !status.ok()) return status;
-    work.post.buffer = buffers.take();
+    work.post.buffer = buffers.take_buffer();
   }
   std::byte* const to = buffers.memory(work.post.buffer).data();
   std::copy(header.begin(), header.end(), to);

@@ -197,7 +197,7 @@ Status Queues::provide_receives() {
          std::min(shared_max_, sharers_ * kReceivesASharer + kBuffersAPiece)) {
     if (const Status status = receives_.grow(); !status.ok())
       return receives_.count() > 0 ? Status() : status;
-    for (BufferNumber buffer = receives_.take(); buffer != kNoBuffer; buffer = receives_.take())
+    for (BufferNumber buffer = receives_.take_buffer(); buffer != kNoBuffer; buffer = receives_.take_buffer())
       repost(buffer);
   }
   return Status();

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "src/provider/verbs/device.h"
+#include "src/provider/verbs/owned.h"
 
 namespace exs::verbs {
 

@@ -83,11 +83,11 @@ BOOST_AUTO_TEST_CASE(pieces_of_all_sizes_lie_apart) {
 BOOST_AUTO_TEST_CASE(chunks_of_both_sizes_are_used_again) {
   ChunkPool pool;
   for (const std::size_t bytes : {ChunkPool::kSmallChunkBytes, ChunkPool::kChunkBytes}) {
-    Chunk* const chunk = pool.take(bytes);
+    Chunk* const chunk = pool.take_chunk(bytes);
     BOOST_TEST(chunk->capacity == bytes);
     chunk->used = 7;
     pool.give_back(chunk);
-    Chunk* const again = pool.take(bytes);
+    Chunk* const again = pool.take_chunk(bytes);
     BOOST_TEST(again == chunk);
     BOOST_TEST(again->used == 0U);
     pool.give_back(again);

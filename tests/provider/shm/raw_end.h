@@ -89,6 +89,7 @@ class RawListener {
     require(socket.valid(), "accept4");
     return RawEnd(std::move(socket));
   }
+  [[nodiscard]] int descriptor() const { return socket_.get(); }
   // What would lead a port here.
   [[nodiscard]] std::array<std::byte, Invitation::kBytes> invitation() const {
     Reason why;

@@ -1,4 +1,4 @@
-// The counters of exs_getstats.
+// The counters of sessions, as exs_getstats reports them.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
