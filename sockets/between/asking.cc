@@ -8,9 +8,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.h"
 #include "sockets/between/pump.h"
 #include "sockets/between/socket_name.h"
-#include "sockets/preload/raw.h"
+#include "sockets/preload/kernel/raw.h"
 
 namespace exs::sockets::between {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 constexpr long kConnectMs = 1000;
 constexpr long kAnswerMs = 2000;
 // A host without an agent is not asked again for this time.
-constexpr std::uint64_t kSilenceNs = 10'000'000'000;
+constexpr std::uint64_t kSilenceNs = 10 * kNsPerSecond;
 
 std::atomic<std::uint32_t> questions{0};
 std::atomic<bool> asks{false};
@@ -41,7 +42,7 @@ bool is_silent(const Place16& host) noexcept {
 // Waits for the event. False: time is over.
 bool await(int socket, short event, long limit_ms) noexcept {
   pollfd ready{socket, event, 0};
-  const timespec limit{limit_ms / 1000, limit_ms % 1000 * 1'000'000};
+  const timespec limit = to_timespec(static_cast<std::uint64_t>(limit_ms) * kNsPerMs);
   return raw::sys(SYS_ppoll, &ready, 1, &limit, nullptr, 0) == 1;
 }
 
@@ -62,11 +63,11 @@ bool bind_to(int socket, Place16 own) noexcept {
   return raw::sys(SYS_bind, socket, name.address(), name.length()) == 0;
 }
 
-Fault ask(int socket, const Place16& agent, const Place16& own, const Request& request) noexcept {
+Fault ask(int socket, const Place16& agent, const Place16& own, const AgentRequest& request) noexcept {
   if (!bind_to(socket, own) || !connect_to(socket, agent)) return Fault::kNoAgent;
   if (raw::sys(SYS_sendto, socket, &request, sizeof request, MSG_NOSIGNAL, nullptr, 0) != sizeof request)
     return Fault::kNoAgent;
-  Answer answer{};
+  AgentAnswer answer{};
   if (!await(socket, POLLIN, kAnswerMs) ||
       raw::sys(SYS_recvfrom, socket, &answer, sizeof answer, MSG_WAITALL | MSG_DONTWAIT, nullptr, nullptr) !=
           sizeof answer ||
@@ -75,8 +76,8 @@ Fault ask(int socket, const Place16& agent, const Place16& own, const Request& r
   return answer.verdict == Verdict::kPlaced ? Fault::kNone : Fault::kNotFound;
 }
 
-void ask_for(Link& link) noexcept {
-  Request request{};
+void ask_for(HostLink& link) noexcept {
+  AgentRequest request{};
   request.magic = kRequestMagic;
   request.caller = link.own;
   request.called = link.peer;
@@ -104,7 +105,7 @@ void ask_for(Link& link) noexcept {
 void* ask_all(void*) noexcept {
   for (;;) {
     const std::uint32_t known = questions.load();
-    for (Link& link : taken_links()) {
+    for (HostLink& link : taken_links()) {
       if (!link.is_asked.load()) continue;
       if (link.state.load() == State::kAsks && !link.released.load()) ask_for(link);
       link.is_asked.store(false);

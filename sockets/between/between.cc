@@ -11,18 +11,16 @@
 #include <cstring>
 
 #include "sockets/between/pump.h"
-#include "sockets/preload/hidden.h"
-#include "sockets/preload/raw.h"
-#include "sockets/preload/spin.h"
+#include "sockets/preload/kernel/raw.h"
+#include "sockets/preload/kernel/spin.h"
+#include "sockets/preload/table/hidden.h"
 
 namespace exs::sockets::between {
 namespace {
 
-Program program{};
-
-Link* claim(int number, Fault& fault) noexcept {
+HostLink* claim(int number, Fault& fault) noexcept {
   fault = Fault::kTooMany;
-  Link* const link = take_link();
+  HostLink* const link = take_link();
   if (link == nullptr) return nullptr;
   link->fault.store(Fault::kNone);
   link->released.store(false);
@@ -49,7 +47,7 @@ Link* claim(int number, Fault& fault) noexcept {
 }
 
 // Hands the link to the pump, which begins its work.
-Link* hand_over(Link& link, State state, Fault& fault) noexcept {
+HostLink* hand_over(HostLink& link, State state, Fault& fault) noexcept {
   if (!start_pump(fault)) {
     close_hidden(link.descriptor);
     link.state.store(State::kFree);
@@ -62,41 +60,25 @@ Link* hand_over(Link& link, State state, Fault& fault) noexcept {
 
 // Waits for is_done(). A negative limit waits for ever. False: time is over.
 template <typename Done>
-bool await_news(Link& link, int limit_ms, const Done& is_done) noexcept {
+bool await_news(HostLink& link, int limit_ms, const Done& is_done) noexcept {
   const std::uint64_t end =
-      monotonic_ns() + static_cast<std::uint64_t>(limit_ms < 0 ? 0 : limit_ms) * 1'000'000;
+      monotonic_ns() + static_cast<std::uint64_t>(limit_ms < 0 ? 0 : limit_ms) * kNsPerMs;
   for (;;) {
     const std::uint32_t known = link.news.load();
     if (is_done()) return true;
     if (limit_ms >= 0 && monotonic_ns() >= end) return false;
     // Short sleeps, so that a missed notification costs little.
-    const timespec moment{0, 10'000'000};
+    const timespec moment = to_timespec(10 * kNsPerMs);
     raw::sys(SYS_futex, &link.news, FUTEX_WAIT_PRIVATE, known, &moment, nullptr, 0);
   }
 }
 
-bool is_over(const Link& link) noexcept {
+bool is_over(const HostLink& link) noexcept {
   const State state = link.state.load();
   return state == State::kOver || state == State::kFree;
 }
 
 }  // namespace
-
-void set_program(const Program& given) noexcept {
-  program = given;
-}
-bool finish_sending(Link& link) noexcept {
-  return program.finish_sending(link.slot, *link.segment, link.descriptor);
-}
-void leave_program() noexcept {
-  program.leave();
-}
-bool takes_any_path() noexcept {
-  return program.any_path;
-}
-void reset_program(const Link& link, const char* cause) noexcept {
-  if (link.descriptor >= 0) program.reset(link.slot, link.descriptor, cause);
-}
 
 bool has_device() noexcept {
   const long folder =
@@ -127,9 +109,9 @@ bool has_agent() noexcept {
   return found;
 }
 
-Link* call(int number, std::uint32_t slot, const Place16& own, const Place16& peer, std::uint16_t agent_port,
-           Fault& fault) noexcept {
-  Link* const link = claim(number, fault);
+HostLink* call(int number, std::uint32_t slot, const Place16& own, const Place16& peer,
+               std::uint16_t agent_port, Fault& fault) noexcept {
+  HostLink* const link = claim(number, fault);
   if (link == nullptr) return nullptr;
   link->is_caller = true;
   link->slot = slot;
@@ -139,9 +121,9 @@ Link* call(int number, std::uint32_t slot, const Place16& own, const Place16& pe
   return hand_over(*link, State::kListens, fault);
 }
 
-Link* answer(int number, std::uint32_t slot, const Invitation& invitation, Segment& segment,
-             std::size_t capacity, std::uint8_t bell, Fault& fault) noexcept {
-  Link* const link = claim(number, fault);
+HostLink* answer(int number, std::uint32_t slot, const HostInvitation& invitation, Segment& segment,
+                 std::size_t capacity, std::uint8_t bell, Fault& fault) noexcept {
+  HostLink* const link = claim(number, fault);
   if (link == nullptr) return nullptr;
   link->is_caller = false;
   link->slot = slot;
@@ -150,21 +132,21 @@ Link* answer(int number, std::uint32_t slot, const Invitation& invitation, Segme
   link->segment = &segment;
   link->capacity = capacity;
   link->bell = bell;
-  Link* const handed = hand_over(*link, State::kDials, fault);
+  HostLink* const handed = hand_over(*link, State::kDials, fault);
   if (handed == nullptr) link->segment = nullptr;
   return handed;
 }
 
-void join(Link& link) noexcept {
+void join(HostLink& link) noexcept {
   link.state.store(State::kJoins);
   post_wake(link);
 }
 
-void wake(Link& link) noexcept {
+void wake(HostLink& link) noexcept {
   post_wake(link);
 }
 
-void note_received(Link& link) noexcept {
+void note_received(HostLink& link) noexcept {
   constexpr unsigned kParts = 4;  // as in link_out.cc
   const Direction& in = link.incoming();
   const bool passed = in.passed.load() != link.told_passed.load(std::memory_order_relaxed);
@@ -174,7 +156,7 @@ void note_received(Link& link) noexcept {
     post_wake(link);
 }
 
-int await_turn(Link& link, int limit_ms) noexcept {
+int await_turn(HostLink& link, int limit_ms) noexcept {
   if (link.segment == nullptr) return 1;  // the ends have not met
   const Direction& out = link.outgoing();
   const auto has_turned = [&] { return link.turned.load() == out.epoch.load(); };
@@ -190,18 +172,18 @@ int await_turn(Link& link, int limit_ms) noexcept {
   return has_turned() ? 1 : -1;
 }
 
-bool await_over(Link& link, int limit_ms) noexcept {
+bool await_over(HostLink& link, int limit_ms) noexcept {
   const Direction& in = link.incoming();
   return await_news(link, limit_ms, [&] { return is_over(link) || in.final.load() != 0; });
 }
 
-void await_room(Link& link, std::uint64_t consumed, int limit_ms) noexcept {
+void await_room(HostLink& link, std::uint64_t consumed, int limit_ms) noexcept {
   const Direction& out = link.outgoing();
   await_news(link, limit_ms,
              [&] { return is_over(link) || out.consumed.load() != consumed || out.closed.load() != 0; });
 }
 
-bool end_both(Link& link, int limit_ms) noexcept {
+bool end_both(HostLink& link, int limit_ms) noexcept {
   // The peer does not know yet that we are ready.
   for (State before : {State::kDials, State::kSettles})
     if (link.state.compare_exchange_strong(before, State::kOver)) return true;
@@ -217,7 +199,7 @@ bool end_both(Link& link, int limit_ms) noexcept {
   return ended && !link.lost_bytes.load();
 }
 
-void release(Link& link, std::uint32_t bells_awaited) noexcept {
+void release(HostLink& link, std::uint32_t bells_awaited) noexcept {
   link.bells_awaited = bells_awaited;
   link.released_ns = monotonic_ns();
   link.released.store(true);
@@ -225,8 +207,8 @@ void release(Link& link, std::uint32_t bells_awaited) noexcept {
 }
 
 void await_released(int limit_ms) noexcept {
-  const std::uint64_t end = monotonic_ns() + static_cast<std::uint64_t>(limit_ms) * 1'000'000;
-  for (Link& link : taken_links()) {
+  const std::uint64_t end = monotonic_ns() + static_cast<std::uint64_t>(limit_ms) * kNsPerMs;
+  for (HostLink& link : taken_links()) {
     while (link.released.load() && link.descriptor >= 0 && link.state.load() != State::kFree) {
       if (monotonic_ns() >= end) return;
       sleep_1ms();

@@ -9,51 +9,38 @@
 
 namespace exs::sockets::between {
 
-// The pump's calls into the program's side of a connection.
-struct Program {
-  // Ends the ring's sending for good. False: the slot is busy now.
-  bool (*finish_sending)(std::uint32_t slot, Segment& segment, int descriptor);
-  void (*reset)(std::uint32_t slot, int descriptor, const char* cause);
-  bool any_path;  // for tests: streams may use exs's iwarp provider, over TCP
-  // The process ends: its connections say goodbye.
-  void (*leave)();
-};
-void set_program(const Program& program) noexcept;
-
-// The caller is code of libexs, whose connections the layer ignores.
-bool is_in_library(const void* place) noexcept;
 // This host has an RDMA device.
 bool has_device() noexcept;
 // An agent runs on this host.
 bool has_agent() noexcept;
 
 // The calling end asks the agent of the peer's host. Null: `fault` has the cause.
-Link* call(int number, std::uint32_t slot, const Place16& own, const Place16& peer, std::uint16_t agent_port,
-           Fault& fault) noexcept;
+HostLink* call(int number, std::uint32_t slot, const Place16& own, const Place16& peer,
+               std::uint16_t agent_port, Fault& fault) noexcept;
 // The called end has read an invitation.
-Link* answer(int number, std::uint32_t slot, const Invitation& invitation, Segment& segment,
-             std::size_t capacity, std::uint8_t bell, Fault& fault) noexcept;
+HostLink* answer(int number, std::uint32_t slot, const HostInvitation& invitation, Segment& segment,
+                 std::size_t capacity, std::uint8_t bell, Fault& fault) noexcept;
 // The calling end has a segment of the capacity that the peer asked for (State::kMet).
-void join(Link& link) noexcept;
+void join(HostLink& link) noexcept;
 
 // Makes the pump look at what the program has stored.
-void wake(Link& link) noexcept;
+void wake(HostLink& link) noexcept;
 // The program has taken bytes, passed a stretch, or become ready.
-void note_received(Link& link) noexcept;
+void note_received(HostLink& link) noexcept;
 
 // Waits until TCP may carry the next byte: the peer has our stretch to its end, and all bells have been rung.
 // Positive: so it is; 0: time is over. -1: the stream broke, and bytes may be lost. -2: the peer has ended
 // its sending and does not answer. A negative limit waits as long as the stream lives.
-int await_turn(Link& link, int limit_ms) noexcept;
+int await_turn(HostLink& link, int limit_ms) noexcept;
 // TCP reported an end. Waits until the segment has all bytes of the stream. False: the peer goes on.
-bool await_over(Link& link, int limit_ms) noexcept;
+bool await_over(HostLink& link, int limit_ms) noexcept;
 // Waits until the outgoing ring has room, the peer has left, or time is over.
-void await_room(Link& link, std::uint64_t consumed, int limit_ms) noexcept;
+void await_room(HostLink& link, std::uint64_t consumed, int limit_ms) noexcept;
 // Turns both directions to TCP for good. True: the segment has all that the peer sent by the stream.
-bool end_both(Link& link, int limit_ms) noexcept;
+bool end_both(HostLink& link, int limit_ms) noexcept;
 
 // The program gives the link up. The pump sends the rest, then closes its own descriptor of the connection.
-void release(Link& link, std::uint32_t bells_awaited) noexcept;
+void release(HostLink& link, std::uint32_t bells_awaited) noexcept;
 // Waits before the process ends, until the rest of the released links has been sent.
 void await_released(int limit_ms) noexcept;
 

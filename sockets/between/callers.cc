@@ -6,32 +6,34 @@
 
 #include <cstring>
 
+#include "base/check.h"
+#include "base/clock.h"
 #include "sockets/between/pump.h"
 #include "sockets/between/socket_name.h"
-#include "sockets/preload/raw.h"
+#include "sockets/preload/kernel/raw.h"
 
 namespace exs::sockets::between {
 namespace {
 
-constexpr std::uint64_t kHelloNs = 5'000'000'000;
+constexpr std::uint64_t kHelloNs = 5 * kNsPerSecond;
 
 // An address at which this process listens.
-struct Listener {
+struct StreamListener {
   int socket;  // the socket plus one; 0: none
   Place16 at;
 };
 constexpr std::size_t kListeners = 8;
-Listener listeners[kListeners];
+StreamListener listeners[kListeners];
 
 // A stream that has not shown its token yet.
-struct alignas(64) Guest {
+struct alignas(64) StreamGuest {
   int socket;  // the socket plus one; 0: none
   bool closes;
   std::uint64_t since_ns;
-  Hello hello;
+  HostHello hello;
 };
 constexpr std::size_t kGuests = 64;
-Guest guests[kGuests];
+StreamGuest guests[kGuests];
 int guest_count = 0;
 
 bool is_same(const void* one, const void* other, std::size_t bytes) noexcept {
@@ -43,9 +45,9 @@ bool is_same(const void* one, const void* other, std::size_t bytes) noexcept {
 }
 
 // Null: no RDMA device has the address.
-Listener* listener_at(const Place16& own) noexcept {
-  Listener* free = nullptr;
-  for (Listener& listener : listeners) {
+StreamListener* listener_at(const Place16& own) noexcept {
+  StreamListener* free = nullptr;
+  for (StreamListener& listener : listeners) {
     if (listener.socket == 0) {
       if (free == nullptr) free = &listener;
     } else if (std::memcmp(listener.at.address, own.address, sizeof own.address) == 0) {
@@ -60,7 +62,7 @@ Listener* listener_at(const Place16& own) noexcept {
   if (socket < 0) return nullptr;
   sockaddr_storage bound{};
   socklen_t length = sizeof bound;
-  const Library& exs = library();
+  const LoadedLibrary& exs = library();
   constexpr int kBacklog = 64;
   if (exs.exs_bind(socket, name.address(), name.length()) != 0 || exs.exs_listen(socket, kBacklog) != 0 ||
       exs.exs_getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &length) != 0 || port_of(bound) == 0 ||
@@ -74,8 +76,8 @@ Listener* listener_at(const Place16& own) noexcept {
   return free;
 }
 
-Link* find_link(const Token& token) noexcept {
-  for (Link& link : taken_links()) {
+HostLink* find_link(const HostToken& token) noexcept {
+  for (HostLink& link : taken_links()) {
     if (link.state.load() == State::kAsks && !link.released.load() &&
         is_same(&link.token, &token, sizeof token))
       return &link;
@@ -83,19 +85,20 @@ Link* find_link(const Token& token) noexcept {
   return nullptr;
 }
 
-void close_guest(Guest& guest) noexcept {
+void close_guest(StreamGuest& guest) noexcept {
   if (!guest.closes) guest.closes = library().exs_close_async(guest.socket - 1, 0, queue(), &guest) == 0;
 }
 
-void free_guest(Guest& guest) noexcept {
+void free_guest(StreamGuest& guest) noexcept {
+  EXS_CHECK(guest.socket != 0 && guest_count > 0);
   guest = {};
   --guest_count;
 }
 
-void meet(Guest& guest) noexcept {
-  const Hello& hello = guest.hello;
+void meet(StreamGuest& guest) noexcept {
+  const HostHello& hello = guest.hello;
   constexpr std::uint64_t kCapacityMin = 4096;
-  Link* const link = hello.magic == kHelloMagic ? find_link(hello.token) : nullptr;
+  HostLink* const link = hello.magic == kHelloMagic ? find_link(hello.token) : nullptr;
   const bool is_right = link != nullptr && hello.capacity >= kCapacityMin && hello.capacity <= kCapacityMax &&
                         (hello.capacity & (hello.capacity - 1)) == 0 && hello.bell < 256;
   if (!is_right) return close_guest(guest);
@@ -109,8 +112,8 @@ void meet(Guest& guest) noexcept {
 
 }  // namespace
 
-void listen_for(Link& link) noexcept {
-  const Listener* const listener = listener_at(link.own);
+void listen_for(HostLink& link) noexcept {
+  const StreamListener* const listener = listener_at(link.own);
   if (listener == nullptr) return fail(link, Fault::kNoDevice);
   link.meets_at = listener->at;
   if (raw::sys(SYS_getrandom, &link.token, sizeof link.token, GRND_NONBLOCK) != sizeof link.token)
@@ -121,7 +124,7 @@ void listen_for(Link& link) noexcept {
 }
 
 void take_stream(int socket) noexcept {
-  for (Guest& guest : guests) {
+  for (StreamGuest& guest : guests) {
     if (guest.socket != 0) continue;
     guest.socket = socket + 1;
     guest.since_ns = now_ns();
@@ -140,7 +143,7 @@ bool take_guest(void* handle, const exs_event_t& event) noexcept {
   const auto* const own = reinterpret_cast<std::byte*>(listeners);
   if (place >= own && place < own + sizeof listeners) return true;  // one that could not listen
   if (place < first || place >= first + sizeof guests) return false;
-  Guest& guest = *static_cast<Guest*>(handle);
+  StreamGuest& guest = *static_cast<StreamGuest*>(handle);
   if (guest.socket - 1 != event.exs_evt_socket) return true;  // it had no room
   if (event.exs_evt_type == EXS_EVT_CLOSE) {
     free_guest(guest);
@@ -153,8 +156,8 @@ bool take_guest(void* handle, const exs_event_t& event) noexcept {
 }
 
 void forget_callers() noexcept {
-  for (Listener& listener : listeners) listener = {};
-  for (Guest& guest : guests) guest = {};
+  for (StreamListener& listener : listeners) listener = {};
+  for (StreamGuest& guest : guests) guest = {};
   guest_count = 0;
 }
 
@@ -163,7 +166,7 @@ bool has_guests() noexcept {
 }
 
 void look_at_guests() noexcept {
-  for (Guest& guest : guests)
+  for (StreamGuest& guest : guests)
     if (guest.socket != 0 && now_ns() - guest.since_ns > kHelloNs) close_guest(guest);
 }
 

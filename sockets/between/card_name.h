@@ -1,4 +1,4 @@
-// The name of a caller's card, an abstract Unix socket (preload/meeting.h). Agents use it, too.
+// The name of a caller's card, an abstract Unix socket (preload/meeting/meeting.h). Agents use it, too.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 

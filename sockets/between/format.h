@@ -1,10 +1,10 @@
 // FORMAT: the messages of hosts about connections with a lane between them. Numbers are little-endian. Every
 // message is checked before its use; a wrong one may end the connection, never the process.
 //
-//   the calling end -> the called host's agent, by TCP      Request, answered by Answer
-//   the agent -> the called end, by its card's Unix socket  Invitation
-//   the called end -> the calling end, by an exs stream     Hello
-//   both ways, behind that                                  Frame, Frame::bytes bytes of the ring, Frame ...
+//   the calling end -> the called host's agent, by TCP      AgentRequest, answered by AgentAnswer
+//   the agent -> the called end, by its card's Unix socket  HostInvitation
+//   the called end -> the calling end, by an exs stream     HostHello
+//   both ways, behind that                                  HostFrame, HostFrame::bytes bytes of the ring, HostFrame ...
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
@@ -25,20 +25,20 @@ struct Place16 {
 };
 
 // A secret of the two ends and the agent. An end that shows it is the peer.
-struct Token {
+struct HostToken {
   std::uint8_t bytes[16];
 };
 
 inline constexpr std::uint64_t kRequestMagic = 0x3175716572737865;  // "exsrequ1"
-struct Request {
+struct AgentRequest {
   std::uint64_t magic;
   Place16 caller;  // of the TCP connection
   Place16 called;
   Place16 meets_at;  // where the calling end listens for exs streams
   std::uint16_t reserved;
-  Token token;
+  HostToken token;
 };
-static_assert(sizeof(Request) == 80);
+static_assert(sizeof(AgentRequest) == 80);
 
 enum class Verdict : std::uint32_t {
   kPlaced = 1,     // the called end finds the invitation in its next calls
@@ -47,30 +47,30 @@ enum class Verdict : std::uint32_t {
   kRefused = 4,    // the request is wrong, or not from the caller's host
   kExhausted = 5,  // too many requests at a time
 };
-struct Answer {
+struct AgentAnswer {
   std::uint64_t magic;  // kRequestMagic
   Verdict verdict;
   std::uint32_t reserved;
 };
 
 inline constexpr std::uint64_t kInvitationMagic = 0x3169766e69737865;  // "exsinvi1"
-struct Invitation {
+struct HostInvitation {
   std::uint64_t magic;
   Place16 meets_at;
   std::uint16_t reserved[3];
-  Token token;
+  HostToken token;
 };
-static_assert(sizeof(Invitation) == 48);
+static_assert(sizeof(HostInvitation) == 48);
 
 inline constexpr std::uint64_t kHelloMagic = 0x316c6c6568737865;  // "exshell1"
-struct Hello {
+struct HostHello {
   std::uint64_t magic;
-  Token token;
+  HostToken token;
   std::uint64_t capacity;  // of each ring, at both ends
   std::uint32_t bell;      // the value of a bell's byte
   std::uint32_t reserved;
 };
-static_assert(sizeof(Hello) == 40);
+static_assert(sizeof(HostHello) == 40);
 
 inline constexpr std::uint32_t kFrameMagic = 0x46737865;  // "exsF"
 // Flags of a frame.
@@ -82,7 +82,7 @@ inline constexpr std::uint32_t kFlags = 15;
 
 // The words of lane/direction.h at the time of the frame. A later frame has newer words, so a word that is
 // skipped is no loss. The frame covers both directions.
-struct Frame {
+struct HostFrame {
   std::uint32_t magic;
   std::uint32_t bytes;  // bytes of the ring that follow the frame
   // --- the direction from the frame's sender ---
@@ -100,6 +100,6 @@ struct Frame {
   std::uint32_t bells;  // bells asked for, ever
   std::uint32_t flags;
 };
-static_assert(sizeof(Frame) == 72);
+static_assert(sizeof(HostFrame) == 72);
 
 }  // namespace exs::sockets::between

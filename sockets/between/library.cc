@@ -9,14 +9,12 @@
 #include <cstdio>
 #include <cstring>
 
-#include "sockets/between/between.h"
-
 namespace exs::sockets::between {
 namespace {
 
 constexpr char kFile[] = "libexs.so.0";
 
-Library functions;
+LoadedLibrary functions;
 
 // Tries the directory of this library first.
 void* open_library() noexcept {
@@ -59,7 +57,7 @@ bool is_in_library(const void* place) noexcept {
          byte >= first_byte.load(std::memory_order_relaxed);
 }
 
-const Library* load_library() noexcept {
+const LoadedLibrary* load_library() noexcept {
   void* const handle = open_library();
   if (handle == nullptr) return nullptr;
   bool complete = true;

@@ -28,13 +28,16 @@ namespace exs::sockets::between {
   X(exs_mderegister)             \
   X(exs_errtext)
 
-struct Library {
+struct LoadedLibrary {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a member's name
 #define EXS_BETWEEN_POINTER(name) decltype(&::name) name;
   EXS_BETWEEN_FUNCTIONS(EXS_BETWEEN_POINTER)
 #undef EXS_BETWEEN_POINTER
 };
 
+// The caller is code of libexs, whose connections the layer ignores. Thread: any.
+bool is_in_library(const void* place) noexcept;
 // Null: it is not installed, or its version is unknown to this library.
-const Library* load_library() noexcept;
+const LoadedLibrary* load_library() noexcept;
 
 }  // namespace exs::sockets::between

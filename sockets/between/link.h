@@ -12,7 +12,7 @@
 
 #include "exs/exs.h"
 #include "sockets/between/format.h"
-#include "sockets/preload/segment.h"
+#include "sockets/preload/table/segment.h"
 
 namespace exs::sockets::between {
 
@@ -41,41 +41,39 @@ enum class Fault : std::uint32_t {
   kTooMany,
 };
 
-struct Link {
+struct HostLink {
   std::atomic<State> state;
   std::atomic<Fault> fault;
-  std::atomic<bool> woken;     // the pump will look at it
-  std::atomic<bool> released;  // the program has given it up
-  std::atomic<bool> is_asked;  // the question to the agent of the peer's host is pending
+  std::atomic<bool> woken;          // the pump will look at it
+  std::atomic<bool> released;       // the program has given it up
+  std::atomic<bool> is_asked;       // the question to the agent of the peer's host is pending
+  std::atomic<bool> finish_wanted;  // by the program: both directions go by TCP, for good
 
   // --- set by the program, before it sets the state ---
   bool is_caller;
+  std::uint8_t bell;
   std::uint16_t agent_port;
   std::uint32_t slot;
   int descriptor;  // the pump's own descriptor of the TCP connection
   Place16 own;     // addresses of the TCP connection
   Place16 peer;
   Place16 meets_at;  // where the calling end listens for streams
-  Token token;
+  HostToken token;
   Segment* segment;
   std::size_t capacity;
-  std::uint8_t bell;
   std::uint64_t released_ns;
   std::uint32_t bells_awaited;  // on release: bells that must still be taken from TCP
-
-  // --- set by the program ---
-  std::atomic<bool> finish_wanted;  // both directions go by TCP, for good
 
   // --- set by the pump; `news` counts the changes, for waiters ---
   std::atomic<std::uint32_t> news;
   // Stretches of ours that the peer has to their ends, with all bells rung.
   std::atomic<std::uint32_t> turned;
-  std::atomic<bool> has_final;  // the peer knows that our last stretch is over
+  std::atomic<std::uint32_t> told_passed;  // the value for which the pump was last woken
+  std::atomic<bool> has_final;             // the peer knows that our last stretch is over
   // The peer has been sent all that it needs before its next byte of TCP, and before its end.
   std::atomic<bool> answered;
   std::atomic<bool> lost_bytes;              // the stream broke, perhaps with bytes of ours or of the peer
   std::atomic<std::uint64_t> told_consumed;  // the value last sent to the peer
-  std::atomic<std::uint32_t> told_passed;    // the value for which the pump was last woken
 
   // --- the pump's own ---
   struct Pump {
@@ -90,9 +88,9 @@ struct Link {
     std::uint64_t since_ns;  // begin of what has a time limit
     std::uint64_t sent;      // bytes of our ring sent
     // The outgoing direction, as the last frame reported it.
-    Frame told;
+    HostFrame told;
     // The incoming direction.
-    Frame frame;              // the frame that is arriving or has arrived
+    HostFrame frame;          // the frame that is arriving or has arrived
     std::uint32_t data_left;  // bytes of it that are missing
     std::uint64_t received;   // bytes of the peer's ring received
     std::uint32_t turned;     // stretches whose turn is stored
@@ -102,7 +100,7 @@ struct Link {
     std::uint64_t peer_consumed;
     bool answers;  // the peer must get a frame, however small
     bool ticks;    // the pump looks at it again soon
-    Hello hello;
+    HostHello hello;
   } pump;
 
   [[nodiscard]] Direction& outgoing() const noexcept {

@@ -5,10 +5,11 @@
 
 #include <cerrno>
 
-#include "sockets/between/between.h"
+#include "base/check.h"
+#include "sockets/between/program_side.h"
 #include "sockets/between/pump.h"
-#include "sockets/preload/raw.h"
-#include "sockets/preload/spin.h"
+#include "sockets/preload/kernel/raw.h"
+#include "sockets/preload/kernel/spin.h"
 
 namespace exs::sockets::between {
 namespace {
@@ -16,27 +17,28 @@ namespace {
 // The bells that a peer may ask for at a time: one for each frame of bytes that we have not reported yet.
 constexpr std::uint32_t kBellsMax = 4096;
 
-Frame& frame_place(const Link& link) noexcept {
+HostFrame& frame_place(const HostLink& link) noexcept {
   // Behind the words, in memory that is already registered.
   constexpr std::size_t kPlace = 2048;
-  static_assert(sizeof(Segment) <= kPlace && kPlace + sizeof(Frame) <= kHeaderBytes);
-  return *reinterpret_cast<Frame*>(reinterpret_cast<std::byte*>(link.segment) + kPlace);
+  static_assert(sizeof(Segment) <= kPlace && kPlace + sizeof(HostFrame) <= kHeaderBytes);
+  return *reinterpret_cast<HostFrame*>(reinterpret_cast<std::byte*>(link.segment) + kPlace);
 }
 
-bool post(Link& link, void* place, std::size_t count, Op op) noexcept {
-  Link::Pump& pump = link.pump;
+bool post(HostLink& link, void* place, std::size_t count, Op op) noexcept {
+  HostLink::Pump& pump = link.pump;
   if (library().exs_recv(pump.socket, place, count, MSG_WAITALL, queue(), handle_of(link, op), pump.region) !=
       0) {
     break_off(link, op == Op::kData);
     return false;
   }
+  EXS_CHECK(!pump.receives);  // one at a time: the frame lies in one place
   pump.receives = true;
   return true;
 }
 
 // Checks what the frame says of the outgoing direction.
-bool is_right_answer(const Link& link, const Frame& frame) noexcept {
-  const Link::Pump& pump = link.pump;
+bool is_right_answer(const HostLink& link, const HostFrame& frame) noexcept {
+  const HostLink::Pump& pump = link.pump;
   return frame.consumed >= pump.peer_consumed && frame.consumed <= pump.sent &&
          frame.passed >= pump.peer_passed && frame.passed <= frame.turned &&
          frame.turned >= link.turned.load() && frame.turned <= pump.told.epoch &&
@@ -45,8 +47,8 @@ bool is_right_answer(const Link& link, const Frame& frame) noexcept {
          frame.bells - pump.rung <= kBellsMax && (frame.flags & ~kFlags) == 0;
 }
 // Checks what the frame says of the incoming direction.
-bool is_right_news(const Link& link, const Frame& frame) noexcept {
-  const Link::Pump& pump = link.pump;
+bool is_right_news(const HostLink& link, const HostFrame& frame) noexcept {
+  const HostLink::Pump& pump = link.pump;
   const Direction& in = link.incoming();
   const std::uint32_t epoch = in.epoch.load();
   const bool begins = frame.epoch == epoch + 1;
@@ -64,7 +66,7 @@ bool is_right_news(const Link& link, const Frame& frame) noexcept {
          (frame.turn == lane::kNoTurn || frame.turn == end);
 }
 
-void ring_bells(Link& link, std::uint32_t wanted) noexcept {
+void ring_bells(HostLink& link, std::uint32_t wanted) noexcept {
   constexpr int kLarge = 1 << 20;
   constexpr int kSmall = 8 * 1024;
   constexpr int kTries = 1000;
@@ -90,8 +92,8 @@ void ring_bells(Link& link, std::uint32_t wanted) noexcept {
   if (enlarged) raw::sys(SYS_setsockopt, link.descriptor, SOL_SOCKET, SO_SNDBUF, &kSmall, sizeof kSmall);
 }
 
-void store_answer(Link& link, const Frame& frame) noexcept {
-  Link::Pump& pump = link.pump;
+void store_answer(HostLink& link, const HostFrame& frame) noexcept {
+  HostLink::Pump& pump = link.pump;
   Direction& out = link.outgoing();
   if (link.descriptor >= 0) ring_bells(link, frame.bells);
   if ((frame.flags & kHasFinal) != 0 && pump.told.final != 0) link.has_final.store(true);
@@ -105,8 +107,8 @@ void store_answer(Link& link, const Frame& frame) noexcept {
   if ((frame.flags & kReady) != 0) out.ready.store(1);
 }
 
-void store_news(Link& link, const Frame& frame) noexcept {
-  Link::Pump& pump = link.pump;
+void store_news(HostLink& link, const HostFrame& frame) noexcept {
+  HostLink::Pump& pump = link.pump;
   Direction& in = link.incoming();
   if (frame.epoch != in.epoch.load()) {
     in.mark.store(frame.mark);
@@ -133,7 +135,7 @@ void store_news(Link& link, const Frame& frame) noexcept {
 }
 
 // The frame is complete, with its bytes.
-void store(Link& link, const Frame& frame) noexcept {
+void store(HostLink& link, const HostFrame& frame) noexcept {
   State settles = State::kSettles;
   link.state.compare_exchange_strong(settles, State::kRuns);
   if (link.state.load() != State::kRuns) return;  // the program has given up
@@ -145,14 +147,14 @@ void store(Link& link, const Frame& frame) noexcept {
 
 }  // namespace
 
-bool await_frame(Link& link) noexcept {
-  return post(link, &frame_place(link), sizeof(Frame), Op::kFrame);
+bool await_frame(HostLink& link) noexcept {
+  return post(link, &frame_place(link), sizeof(HostFrame), Op::kFrame);
 }
 
-void take_frame(Link& link) noexcept {
-  Link::Pump& pump = link.pump;
+void take_frame(HostLink& link) noexcept {
+  HostLink::Pump& pump = link.pump;
   pump.frame = frame_place(link);
-  const Frame& frame = pump.frame;
+  const HostFrame& frame = pump.frame;
   if (frame.magic != kFrameMagic || !is_right_answer(link, frame) || !is_right_news(link, frame)) {
     reset_program(link, "the peer's host sent what the lane between hosts does not know");
     return break_off(link, true);
@@ -163,12 +165,12 @@ void take_frame(Link& link) noexcept {
   post(link, place, frame.bytes, Op::kData);
 }
 
-void take_data(Link& link) noexcept {
+void take_data(HostLink& link) noexcept {
   link.pump.data_left = 0;
   store(link, link.pump.frame);
 }
 
-void close_incoming(Link& link) noexcept {
+void close_incoming(HostLink& link) noexcept {
   Direction& in = link.incoming();
   if (in.epoch.load() != link.pump.turned) {
     in.turn.store(in.written.load());

@@ -6,18 +6,20 @@
 
 #include <cerrno>
 
-#include "sockets/between/between.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "sockets/between/program_side.h"
 #include "sockets/between/pump.h"
 #include "sockets/between/socket_name.h"
-#include "sockets/preload/hidden.h"
-#include "sockets/preload/log_line.h"
-#include "sockets/preload/raw.h"
+#include "sockets/preload/kernel/log_line.h"
+#include "sockets/preload/kernel/raw.h"
+#include "sockets/preload/table/hidden.h"
 
 namespace exs::sockets::between {
 namespace {
 
-constexpr std::uint64_t kGraceNs = 1'000'000'000;   // for TCP to report a peer whose stream has ended
-constexpr std::uint64_t kDrainNs = 10'000'000'000;  // for a peer to take the rest of a closed connection
+constexpr std::uint64_t kGraceNs = kNsPerSecond;       // for TCP to report a peer whose stream has ended
+constexpr std::uint64_t kDrainNs = 10 * kNsPerSecond;  // for a peer to take the rest of a closed connection
 
 int tcp_state(int descriptor) noexcept {
   tcp_info info{};
@@ -26,19 +28,19 @@ int tcp_state(int descriptor) noexcept {
                                                                                           : -1;
 }
 
-void reset(const Link& link) noexcept {
+void reset(const HostLink& link) noexcept {
   const linger now{1, 0};
   raw::sys(SYS_setsockopt, link.descriptor, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
-void close_stream(Link& link) noexcept {
-  Link::Pump& pump = link.pump;
+void close_stream(HostLink& link) noexcept {
+  HostLink::Pump& pump = link.pump;
   if (pump.closes || pump.socket < 0) return;
   pump.closes = library().exs_close_async(pump.socket, 0, queue(), handle_of(link, Op::kClose)) == 0;
 }
 
 // The link is unused, and no event of it is pending.
-void free_link(Link& link) noexcept {
+void free_link(HostLink& link) noexcept {
   if (link.pump.region >= 0) library().exs_mderegister(link.pump.region, 0);
   link.pump.region = EXS_MHANDLE_INVALID;
   if (link.segment != nullptr) unmap_segment(link.segment, link.capacity);
@@ -49,7 +51,7 @@ void free_link(Link& link) noexcept {
 }
 
 // A bell that arrives after the close would cause a reset.
-bool has_bells_awaited(Link& link) noexcept {
+bool has_bells_awaited(HostLink& link) noexcept {
   while (link.bells_awaited > 0) {
     char bell;
     const long count = raw::sys(SYS_recvfrom, link.descriptor, &bell, 1, MSG_DONTWAIT, nullptr, nullptr);
@@ -62,8 +64,8 @@ bool has_bells_awaited(Link& link) noexcept {
 }
 
 // Serves a link that the program has given up. True: look at it again soon.
-bool drain(Link& link) noexcept {
-  Link::Pump& pump = link.pump;
+bool drain(HostLink& link) noexcept {
+  HostLink::Pump& pump = link.pump;
   const State state = link.state.load();
   const bool runs = state == State::kRuns || state == State::kSettles;
   if (link.descriptor >= 0) {
@@ -72,7 +74,7 @@ bool drain(Link& link) noexcept {
     if (waits && now_ns() - link.released_ns < kDrainNs) return true;
     if (runs && !pump.broken && !is_sent(link)) {
       log_line("a connection is reset: its peer did not take what was sent before it was closed within %d s",
-               static_cast<int>(kDrainNs / 1'000'000'000));
+               static_cast<int>(kDrainNs / kNsPerSecond));
       reset(link);
     }
     close_descriptor(link);
@@ -83,7 +85,7 @@ bool drain(Link& link) noexcept {
   return false;
 }
 
-void dial(Link& link) noexcept {
+void dial(HostLink& link) noexcept {
   const SocketName name(link.meets_at);
   link.pump.socket = open_stream(name);
   if (link.pump.socket < 0 || library().exs_connect(link.pump.socket, name.address(), name.length(), 0,
@@ -91,13 +93,13 @@ void dial(Link& link) noexcept {
     fail(link, Fault::kNoPath);
 }
 
-void join_stream(Link& link) noexcept {
+void join_stream(HostLink& link) noexcept {
   link.state.store(State::kRuns);
   begin_stream(link);
 }
 
 // Ends our sending if the peer has asked for our last turn. True: look at it again soon.
-bool finish_if_asked(Link& link) noexcept {
+bool finish_if_asked(HostLink& link) noexcept {
   if (!link.pump.finishes || link.released.load()) return false;
   if (!finish_sending(link)) return true;
   link.pump.finishes = false;
@@ -109,8 +111,8 @@ bool is_served(State state) noexcept {
 }
 
 // True: look at it again soon.
-bool look_at_broken(Link& link) noexcept {
-  Link::Pump& pump = link.pump;
+bool look_at_broken(HostLink& link) noexcept {
+  HostLink::Pump& pump = link.pump;
   if (pump.receives || pump.sends > 0) return false;  // their events are pending
   const bool peer_lives = is_tcp_established(link.descriptor);
   if (peer_lives && now_ns() - pump.since_ns < kGraceNs) return true;
@@ -127,7 +129,7 @@ bool look_at_broken(Link& link) noexcept {
   return false;
 }
 
-void take_end_of_stream(Link& link) noexcept {
+void take_end_of_stream(HostLink& link) noexcept {
   link.pump.socket = -1;
   link.pump.closes = false;
 }
@@ -139,7 +141,7 @@ bool is_tcp_established(int descriptor) noexcept {
   return tcp_state(descriptor) == kEstablished;
 }
 
-void close_descriptor(Link& link) noexcept {
+void close_descriptor(HostLink& link) noexcept {
   if (link.descriptor < 0) return;
   close_hidden(link.descriptor);
   link.descriptor = -1;
@@ -160,7 +162,7 @@ int open_stream(const SocketName& name) noexcept {
   return socket;
 }
 
-bool look_at(Link& link) noexcept {
+bool look_at(HostLink& link) noexcept {
   if (link.released.load()) return drain(link);
   switch (link.state.load()) {
     case State::kListens: listen_for(link); return false;
@@ -177,8 +179,8 @@ bool look_at(Link& link) noexcept {
   return again;
 }
 
-void take_link_event(Link& link, Op op, const exs_event_t& event) noexcept {
-  Link::Pump& pump = link.pump;
+void take_link_event(HostLink& link, Op op, const exs_event_t& event) noexcept {
+  HostLink::Pump& pump = link.pump;
   const bool failed = event.exs_evt_errno != 0 || (event.exs_evt_flags & EXS_EVF_EOF) != 0;
   switch (op) {
     case Op::kWake: link.woken.store(false); break;
@@ -190,6 +192,7 @@ void take_link_event(Link& link, Op op, const exs_event_t& event) noexcept {
       break;
     case Op::kHello:
     case Op::kSend:
+      EXS_CHECK(pump.sends > 0);
       --pump.sends;
       if (failed) break_off(link, false);
       if (pump.sends == 0 && (pump.told.flags & kHasFinal) != 0 && pump.told.turned == pump.turned) {
@@ -198,6 +201,7 @@ void take_link_event(Link& link, Op op, const exs_event_t& event) noexcept {
       }
       break;
     case Op::kFrame:
+      EXS_CHECK(pump.receives);
       pump.receives = false;
       if (failed)
         break_off(link, event.exs_evt_union.exs_evt_xfer.exs_evt_length > 0);
@@ -205,6 +209,7 @@ void take_link_event(Link& link, Op op, const exs_event_t& event) noexcept {
         take_frame(link);
       break;
     case Op::kData:
+      EXS_CHECK(pump.receives);
       pump.receives = false;
       if (failed)
         break_off(link, true);
@@ -215,14 +220,14 @@ void take_link_event(Link& link, Op op, const exs_event_t& event) noexcept {
   }
 }
 
-void fail(Link& link, Fault fault) noexcept {
+void fail(HostLink& link, Fault fault) noexcept {
   link.fault.store(fault);
   link.state.store(State::kOver);
   tell(link);
 }
 
-void break_off(Link& link, bool in_frame) noexcept {
-  Link::Pump& pump = link.pump;
+void break_off(HostLink& link, bool in_frame) noexcept {
+  HostLink::Pump& pump = link.pump;
   pump.cut = pump.cut || in_frame || pump.data_left > 0;
   if (pump.broken) return;
   pump.broken = true;

@@ -13,16 +13,16 @@ namespace {
 
 // Up to this many bytes are copied behind their frame; more are sent from the ring itself.
 constexpr std::size_t kCopiedMax = 1024;
-constexpr std::size_t kPieceMax = 64 * 1024;
+constexpr std::size_t kPieceMax = std::size_t{64} << 10;
 // Two of these pieces may be in progress.
 constexpr std::uint32_t kSendsMax = 4;
 
 // The order of the loads keeps a word from overtaking an earlier one. A stretch begins after the previous one
 // has been passed, and this thread reports that to the program.
-Frame read_words(const Link& link) noexcept {
+HostFrame read_words(const HostLink& link) noexcept {
   const Direction& out = link.outgoing();
   const Direction& in = link.incoming();
-  Frame frame{};
+  HostFrame frame{};
   frame.magic = kFrameMagic;
   frame.final = out.final.load();
   frame.epoch = out.epoch.load();
@@ -42,8 +42,8 @@ Frame read_words(const Link& link) noexcept {
 }
 
 // Selects what to report now: at most a piece of the ring, and a turn only behind its last byte.
-void choose_bytes(const Link& link, Frame& frame) noexcept {
-  const Frame& told = link.pump.told;
+void choose_bytes(const HostLink& link, HostFrame& frame) noexcept {
+  const HostFrame& told = link.pump.told;
   const std::uint64_t written = frame.position;
   const std::uint64_t turn = frame.turn;
   const bool is_past_turn = frame.epoch == told.epoch && (told.turn != lane::kNoTurn || told.epoch == 0);
@@ -61,8 +61,8 @@ void choose_bytes(const Link& link, Frame& frame) noexcept {
   }
 }
 
-bool is_news(const Link& link, const Frame& frame) noexcept {
-  const Frame& told = link.pump.told;
+bool is_news(const HostLink& link, const HostFrame& frame) noexcept {
+  const HostFrame& told = link.pump.told;
   constexpr unsigned kParts = 4;  // a part of the ring: so much room is worth a frame
   return frame.bytes > 0 || link.pump.answers || frame.epoch != told.epoch || frame.turn != told.turn ||
          frame.final != told.final || frame.passed != told.passed || frame.turned != told.turned ||
@@ -70,8 +70,8 @@ bool is_news(const Link& link, const Frame& frame) noexcept {
          frame.consumed - told.consumed >= link.capacity / kParts;
 }
 
-bool post(Link& link, const void* bytes, std::size_t count, exs_mhandle_t region) noexcept {
-  Link::Pump& pump = link.pump;
+bool post(HostLink& link, const void* bytes, std::size_t count, exs_mhandle_t region) noexcept {
+  HostLink::Pump& pump = link.pump;
   if (library().exs_send(pump.socket, bytes, count, 0, queue(), handle_of(link, Op::kSend), region) != 0) {
     break_off(link, false);
     return false;
@@ -80,7 +80,7 @@ bool post(Link& link, const void* bytes, std::size_t count, exs_mhandle_t region
   return true;
 }
 
-bool post_frame(Link& link, const Frame& frame) noexcept {
+bool post_frame(HostLink& link, const HostFrame& frame) noexcept {
   const std::byte* const bytes =
       link.outgoing_ring() + ((frame.position - frame.start) & (link.capacity - 1));
   if (frame.bytes > kCopiedMax)
@@ -93,7 +93,7 @@ bool post_frame(Link& link, const Frame& frame) noexcept {
 }
 
 // False: there is nothing to report.
-bool make_frame(const Link& link, Frame& frame) noexcept {
+bool make_frame(const HostLink& link, HostFrame& frame) noexcept {
   frame = read_words(link);
   choose_bytes(link, frame);
   return is_news(link, frame);
@@ -101,14 +101,14 @@ bool make_frame(const Link& link, Frame& frame) noexcept {
 
 }  // namespace
 
-bool send_hello(Link& link) noexcept {
-  Hello& hello = link.pump.hello;
+bool send_hello(HostLink& link) noexcept {
+  HostHello& hello = link.pump.hello;
   hello = {kHelloMagic, link.token, link.capacity, link.bell, 0};
   return post(link, &hello, sizeof hello, EXS_MHANDLE_UNREGISTERED);
 }
 
-void begin_stream(Link& link) noexcept {
-  Link::Pump& pump = link.pump;
+void begin_stream(HostLink& link) noexcept {
+  HostLink::Pump& pump = link.pump;
   pump.region = library().exs_mregister(link.segment, Segment::bytes(link.capacity), 0);
   if (pump.region < 0) return fail(link, Fault::kMemory);
   pump.told = {};
@@ -117,10 +117,10 @@ void begin_stream(Link& link) noexcept {
   if (await_frame(link)) send_news(link);
 }
 
-void send_news(Link& link) noexcept {
-  Link::Pump& pump = link.pump;
+void send_news(HostLink& link) noexcept {
+  HostLink::Pump& pump = link.pump;
   for (;;) {
-    Frame frame;
+    HostFrame frame;
     while (!pump.broken && pump.sends < kSendsMax && make_frame(link, frame)) {
       if (!post_frame(link, frame)) return;
       pump.sent += frame.bytes;
@@ -135,7 +135,7 @@ void send_news(Link& link) noexcept {
   }
 }
 
-bool is_sent(const Link& link) noexcept {
+bool is_sent(const HostLink& link) noexcept {
   const Direction& out = link.outgoing();
   return link.turned.load() == out.epoch.load();
 }

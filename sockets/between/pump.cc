@@ -6,12 +6,12 @@
 
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstdlib>
 
-#include "sockets/between/between.h"
-#include "sockets/preload/raw.h"
-#include "sockets/preload/spin.h"
+#include "base/no_signals.h"
+#include "sockets/between/program_side.h"
+#include "sockets/preload/kernel/raw.h"
+#include "sockets/preload/kernel/spin.h"
 
 namespace exs::sockets::between {
 namespace {
@@ -19,12 +19,12 @@ namespace {
 constexpr std::uintptr_t kOpBits = 7;
 constexpr int kQueueDepth = 16384;
 constexpr std::int64_t kTickNs = 1'000'000;
-constexpr std::size_t kStackBytes = 256 * 1024;
+constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 
 constexpr std::size_t kLinks = 512;
-alignas(64) constinit Link links[kLinks] = {};
+alignas(64) constinit HostLink links[kLinks] = {};
 std::atomic<std::size_t> links_taken{0};
-const Library* loaded = nullptr;
+const LoadedLibrary* loaded = nullptr;
 std::atomic<exs_qhandle_t> queue_handle{EXS_QHANDLE_INVALID};
 std::atomic<std::uint32_t> stops{0};
 std::atomic<bool> has_stopped{false};
@@ -32,7 +32,7 @@ int ticking = 0;  // links to look at again soon
 enum class Life : std::uint32_t { kNone, kRuns, kFailed };
 std::atomic<Life> life{Life::kNone};
 
-void look_and_tick(Link& link) noexcept {
+void look_and_tick(HostLink& link) noexcept {
   const bool again = look_at(link);
   ticking += static_cast<int>(again) - static_cast<int>(link.pump.ticks);
   link.pump.ticks = again;
@@ -45,14 +45,15 @@ void take_event(const exs_event_t& event) noexcept {
   }
   if (take_guest(event.exs_evt_ahandle, event)) return;
   const auto word = reinterpret_cast<std::uintptr_t>(event.exs_evt_ahandle);
-  Link& link = *reinterpret_cast<Link*>(word & ~kOpBits);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the handle has the event's kind in its lowest bits
+  HostLink& link = *reinterpret_cast<HostLink*>(word & ~kOpBits);
   take_link_event(link, static_cast<Op>(word & kOpBits), event);
   look_and_tick(link);
 }
 
 bool look_at_ticking() noexcept {
   if (ticking > 0)
-    for (Link& link : taken_links())
+    for (HostLink& link : taken_links())
       if (link.pump.ticks) look_and_tick(link);
   if (has_guests()) look_at_guests();
   return ticking > 0 || has_guests();
@@ -96,12 +97,12 @@ void* pump_all(void*) noexcept {
   Fault fault = Fault::kNone;
   if (!prepare(fault)) {
     life.store(Life::kFailed);
-    for (Link& link : taken_links())
+    for (HostLink& link : taken_links())
       if (link.state.load() != State::kFree) fail(link, fault);
     return nullptr;
   }
   // Looks at the links that were here before the queue.
-  for (Link& link : taken_links())
+  for (HostLink& link : taken_links())
     if (link.woken.exchange(false)) look_and_tick(link);
   bool ticks = look_at_ticking();
   for (;;) {
@@ -122,7 +123,7 @@ thread_local bool posts_again = false;
 
 }  // namespace
 
-Link* take_link() noexcept {
+HostLink* take_link() noexcept {
   for (std::size_t i = 0; i < kLinks; ++i) {
     State free = State::kFree;
     if (!links[i].state.compare_exchange_strong(free, State::kClaimed)) continue;
@@ -133,11 +134,11 @@ Link* take_link() noexcept {
   }
   return nullptr;
 }
-std::span<Link> taken_links() noexcept {
+std::span<HostLink> taken_links() noexcept {
   return {links, links_taken.load()};
 }
 
-const Library& library() noexcept {
+const LoadedLibrary& library() noexcept {
   return *loaded;
 }
 exs_qhandle_t queue() noexcept {
@@ -146,7 +147,7 @@ exs_qhandle_t queue() noexcept {
 std::uint64_t now_ns() noexcept {
   return monotonic_ns();
 }
-void* handle_of(Link& link, Op op) noexcept {
+void* handle_of(HostLink& link, Op op) noexcept {
   return reinterpret_cast<std::byte*>(&link) + static_cast<std::uintptr_t>(op);
 }
 
@@ -165,10 +166,7 @@ bool start_pump(Fault& fault) noexcept {
 }
 
 bool start_thread(void* (*body)(void*)) noexcept {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const NoSignals held;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStackBytes);
@@ -176,11 +174,10 @@ bool start_thread(void* (*body)(void*)) noexcept {
   pthread_t thread;
   const bool started = pthread_create(&thread, &attributes, body, nullptr) == 0;
   pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return started;
 }
 
-void post_wake(Link& link) noexcept {
+void post_wake(HostLink& link) noexcept {
   if (link.woken.exchange(true)) return;
   if (is_posting) {
     posts_again = true;
@@ -191,7 +188,7 @@ void post_wake(Link& link) noexcept {
   if (loaded->exs_qpost(queue(), handle_of(link, Op::kWake), nullptr) != 0) link.woken.store(false);
   while (posts_again) {
     posts_again = false;
-    for (Link& other : taken_links())
+    for (HostLink& other : taken_links())
       if (other.woken.load()) loaded->exs_qpost(queue(), handle_of(other, Op::kWake), nullptr);
   }
   is_posting = false;
@@ -204,7 +201,7 @@ void forget_pump() noexcept {
   has_stopped.store(false);
   ticking = 0;
   is_posting = posts_again = false;
-  for (Link& link : taken_links()) {
+  for (HostLink& link : taken_links()) {
     if (link.state.load() == State::kFree) continue;
     close_descriptor(link);
     link.pump = {};
@@ -214,7 +211,7 @@ void forget_pump() noexcept {
   }
 }
 
-void tell(Link& link) noexcept {
+void tell(HostLink& link) noexcept {
   link.news.fetch_add(1);
   raw::sys(SYS_futex, &link.news, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }

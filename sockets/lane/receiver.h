@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "sockets/lane/direction.h"
 #include "sockets/lane/ring.h"
 
@@ -460,6 +461,8 @@ class Receiver {
     return result == kAgain ? result : told(result);
   }
   long try_pass() {
+    EXS_CHECK(state_.entered == state_.passed + 1 &&
+              state_.tcp_left == 0);  // enter() has checked the peer's epoch
     if (!state_.looks) arm();
     while (state_.taken != state_.due) {
       const long count = take_bells();

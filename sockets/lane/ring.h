@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
+
 namespace exs::lane {
 
 // A source or sink has met memory that is not there, so the copy does not count.
@@ -23,11 +25,14 @@ bool has_failed(const Memory& memory) {
 class Ring {
  public:
   // `capacity` is a power of two.
-  Ring(std::byte* bytes, std::size_t capacity) : bytes_(bytes), capacity_(capacity) {}
+  Ring(std::byte* bytes, std::size_t capacity) : bytes_(bytes), capacity_(capacity) {
+    EXS_DEBUG_CHECK(capacity != 0 && (capacity & (capacity - 1)) == 0);
+  }
 
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
 
   // Calls `source.copy_to(place, n)` for each piece: two if the bytes wrap around.
+  // `count` is at most the capacity: callers have checked what the peer says.
   template <typename Source>
   void put(std::uint64_t position, std::uint64_t start, std::size_t count, Source& source) {
     const std::size_t first = piece(position, start, count);
@@ -50,6 +55,7 @@ class Ring {
     return bytes_ + offset(position, start);
   }
   [[nodiscard]] std::size_t piece(std::uint64_t position, std::uint64_t start, std::size_t count) const {
+    EXS_CHECK(count <= capacity_);
     return std::min(count, capacity_ - offset(position, start));
   }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "sockets/lane/direction.h"
 #include "sockets/lane/ring.h"
 
@@ -51,6 +52,7 @@ class Sender {
   // failed, else the connection has failed.
   template <typename Source>
   long put(Source& source, std::size_t count) {
+    EXS_CHECK(state_.open && count > 0);
     // A sender whose peer keeps up stays in a few pages of the ring.
     if (words_.consumed.load() == state_.written) {
       state_.start = state_.written;
@@ -116,7 +118,10 @@ class Sender {
     end_tcp();
     return -EPROTO;
   }
-  void end_tcp() { words_.in_tcp.store(--state_.in_tcp); }
+  void end_tcp() {
+    EXS_CHECK(state_.in_tcp > 0);
+    words_.in_tcp.store(--state_.in_tcp);
+  }
 
   [[nodiscard]] bool may_open() const {
     return !state_.open && !state_.final && state_.in_tcp == 0 && words_.ready.load() != 0 &&
@@ -125,6 +130,7 @@ class Sender {
   }
   // False: TCP's count is unknown; nothing has changed.
   bool open() {
+    EXS_CHECK(!state_.open && !state_.final);
     const std::int64_t sent = wire_.sent();
     if (sent < 0) return false;
     words_.in_tcp.store(0);

@@ -37,7 +37,7 @@ std::string_view take_token(std::string_view& line) noexcept {
   return token;
 }
 
-bool is_v4(const Address& address) noexcept {
+bool is_v4(const RuleAddress& address) noexcept {
   return std::memcmp(address.bytes, kMapped, sizeof kMapped) == 0;
 }
 
@@ -83,7 +83,7 @@ bool parse_side(std::string_view text, Side& side) noexcept {
   return side != Side::kAny || text == "*";
 }
 
-bool same_bits(const Address& a, const Address& b, unsigned bits) noexcept {
+bool same_bits(const RuleAddress& a, const RuleAddress& b, unsigned bits) noexcept {
   constexpr unsigned kBitsOfByte = 8;
   if (std::memcmp(a.bytes, b.bytes, bits / kBitsOfByte) != 0) return false;
   const unsigned more = bits % kBitsOfByte;
@@ -96,7 +96,7 @@ bool is_about(const Rule& rule, Side side, std::uint16_t port) noexcept {
   return (rule.side == Side::kAny || rule.side == side) &&
          (rule.pattern.port == 0 || rule.pattern.port == port);
 }
-bool is_about(const Pattern& pattern, const Address& peer) noexcept {
+bool is_about(const Pattern& pattern, const RuleAddress& peer) noexcept {
   return pattern.any_address ||
          (pattern.is_v4 == is_v4(peer) && same_bits(pattern.address, peer, pattern.prefix_bits));
 }
@@ -110,7 +110,7 @@ bool is_about(std::string_view glob, const ProgramNames& program) noexcept {
 
 // Words are separated by blanks. One word may be a list with commas, as in EXS_SOCKETS; so may the value of
 // "users=".
-bool take_rule_words(std::string_view line, Settings& settings, BadLines::Line& bad) noexcept {
+bool take_rule_words(std::string_view line, SocketsSettings& settings, BadLines::Line& bad) noexcept {
   constexpr std::string_view kUsers = "users=";
   std::string_view word = take_token(line);
   bad.cause = "no words, of which \"on\" and \"off\" are the shortest";
@@ -153,8 +153,8 @@ void note(BadLines& bad, const BadLines::Line& line) noexcept {
   }
 }
 
-Settings over(const Settings& of_file, const Environment& environment) noexcept {
-  Settings settings = of_file;
+SocketsSettings over(const SocketsSettings& of_file, const Environment& environment) noexcept {
+  SocketsSettings settings = of_file;
   std::string_view ignored;  // already reported when the environment was read
   take_words(environment.words, settings, ignored);
   take_users(environment.users, settings.users, ignored);
@@ -210,7 +210,7 @@ std::string_view name_of_path(std::string_view path) noexcept {
   return path;
 }
 
-std::uint32_t Policy::find(const Connection& connection) const noexcept {
+std::uint32_t Policy::find(const RuledConnection& connection) const noexcept {
   std::uint32_t rule = 0;
   while (rule < count && !(is_about(rules[rule], connection.side, connection.port) &&
                            is_about(rules[rule].pattern, connection.peer)))

@@ -25,14 +25,14 @@ struct ProgramNames {
 enum class Side : std::uint8_t { kAny, kListen, kConnect };
 
 // IPv4 addresses are mapped (::ffff:127.0.0.1), as IPv6 sockets show them.
-struct Address {
+struct RuleAddress {
   std::uint8_t bytes[16] = {};
 };
 
 // A connection as rules see it: its peer, and the port of the listening end.
-struct Connection {
+struct RuledConnection {
   Side side = Side::kAny;
-  Address peer;
+  RuleAddress peer;
   std::uint16_t port = 0;
 };
 
@@ -41,7 +41,7 @@ struct Pattern {
   bool any_address = true;
   bool is_v4 = false;
   std::uint8_t prefix_bits = 0;  // of 128
-  Address address;
+  RuleAddress address;
   std::uint16_t port = 0;  // 0: any
 };
 
@@ -49,21 +49,21 @@ struct Rule {
   Side side = Side::kAny;
   Pattern pattern;
   std::uint32_t line = 0;
-  Settings settings;
+  SocketsSettings settings;
 };
 
 // Thread: immutable value.
 struct Policy {
   static constexpr std::uint32_t kRulesMax = 32;
 
-  Settings rest;  // for connections that no rule fits
+  SocketsSettings rest;  // for connections that no rule fits
   std::uint32_t rest_line = 0;
   std::uint32_t count = 0;
   Rule rules[kRulesMax];
 
   // The index of the first rule that fits; `count`: no rule fits.
-  [[nodiscard]] std::uint32_t find(const Connection& connection) const noexcept;
-  [[nodiscard]] const Settings& settings_at(std::uint32_t rule) const noexcept {
+  [[nodiscard]] std::uint32_t find(const RuledConnection& connection) const noexcept;
+  [[nodiscard]] const SocketsSettings& settings_at(std::uint32_t rule) const noexcept {
     return rule < count ? rules[rule].settings : rest;
   }
   // The rules allow shared memory for some peer of a listening port.

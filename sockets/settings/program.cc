@@ -25,18 +25,18 @@ constexpr unsigned kMachine = EM_X86_64;
 constexpr unsigned kMachine = EM_AARCH64;
 #endif
 
-class Program {
+class ProgramFile {
  public:
-  explicit Program(const char* path) noexcept : descriptor_(open(path, O_RDONLY | O_CLOEXEC)) {
+  explicit ProgramFile(const char* path) noexcept : descriptor_(open(path, O_RDONLY | O_CLOEXEC)) {
     if (descriptor_ < 0) return;
     const ssize_t count = pread(descriptor_, head_, sizeof head_ - 1, 0);
     bytes_ = count < 0 ? 0 : static_cast<std::size_t>(count);
   }
-  ~Program() {
+  ~ProgramFile() {
     if (descriptor_ >= 0) close(descriptor_);
   }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
+  ProgramFile(const ProgramFile&) = delete;
+  ProgramFile& operator=(const ProgramFile&) = delete;
 
   [[nodiscard]] bool is_open() const noexcept { return descriptor_ >= 0; }
   [[nodiscard]] bool gives_rights() const noexcept {
@@ -141,7 +141,7 @@ class Program {
 };
 
 Unserved examine(const char* path, int level) noexcept {
-  Program program(path);
+  ProgramFile program(path);
   if (!program.is_open()) return errno == EACCES ? Unserved::kNotReadable : Unserved::kMissing;
   const char* const interpreter = program.interpreter();
   // The kernel ignores setuid and the like on scripts.

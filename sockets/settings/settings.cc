@@ -37,7 +37,7 @@ bool parse_time(std::string_view text, std::uint64_t& us) noexcept {
   return text == "us" || text == "ms" || (text.empty() && us == 0);
 }
 
-bool set_ring(std::string_view value, Settings& settings) noexcept {
+bool set_ring(std::string_view value, SocketsSettings& settings) noexcept {
   constexpr std::uint64_t kMin = 4096;
   constexpr std::uint64_t kMax = std::uint64_t{16} << 20;
   std::uint64_t bytes = 0;
@@ -45,7 +45,7 @@ bool set_ring(std::string_view value, Settings& settings) noexcept {
          in_range(bytes, kMin, kMax, settings.ring_bytes);
 }
 
-bool set_spin(std::string_view value, Settings& settings) noexcept {
+bool set_spin(std::string_view value, SocketsSettings& settings) noexcept {
   constexpr std::uint64_t kMaxUs = 1000000;
   if (value == "auto") return settings.spin_auto = true;
   std::uint64_t us = 0;
@@ -54,7 +54,7 @@ bool set_spin(std::string_view value, Settings& settings) noexcept {
   return true;
 }
 
-bool set_wait(std::string_view value, Settings& settings) noexcept {
+bool set_wait(std::string_view value, SocketsSettings& settings) noexcept {
   settings.kernel_waits = value == "kernel";
   return value == "kernel" || value == "auto";
 }
@@ -64,23 +64,23 @@ bool set_count(std::string_view value, std::uint64_t high, std::uint32_t& target
   return parse_bytes(value, number) && in_range(number, 1, high, target);
 }
 
-bool set_between(std::string_view value, Settings& settings) noexcept {
-  using Between = Settings::Between;
+bool set_between(std::string_view value, SocketsSettings& settings) noexcept {
+  using Between = SocketsSettings::Between;
   settings.between = value == "on" ? Between::kOn : value == "off" ? Between::kOff : Between::kAuto;
   return value == "on" || value == "off" || value == "auto";
 }
 
-bool set_path(std::string_view value, Settings& settings) noexcept {
+bool set_path(std::string_view value, SocketsSettings& settings) noexcept {
   settings.any_path = value == "any";
   return value == "any" || value == "rdma";
 }
 
-bool set_local(std::string_view value, Settings& settings) noexcept {
+bool set_local(std::string_view value, SocketsSettings& settings) noexcept {
   settings.local = value != "off";
   return value == "on" || value == "off";
 }
 
-bool set(std::string_view key, std::string_view value, Settings& settings) noexcept {
+bool set(std::string_view key, std::string_view value, SocketsSettings& settings) noexcept {
   constexpr std::uint64_t kCallsMax = 1000;
   constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 30;
   if (key == "ring") return set_ring(value, settings);
@@ -97,7 +97,7 @@ bool set(std::string_view key, std::string_view value, Settings& settings) noexc
   return false;
 }
 
-bool take_word(std::string_view word, Settings& settings) noexcept {
+bool take_word(std::string_view word, SocketsSettings& settings) noexcept {
   if (word == "on" || word == "off") {
     settings.on = word == "on";
     return true;
@@ -136,7 +136,7 @@ bool AllowedUsers::allow(uid_t peer, uid_t ours) const noexcept {
   return false;
 }
 
-void take_words(std::string_view text, Settings& settings, std::string_view& complaint) noexcept {
+void take_words(std::string_view text, SocketsSettings& settings, std::string_view& complaint) noexcept {
   each_word(text, [&](std::string_view word) {
     if (!take_word(word, settings) && complaint.empty()) complaint = word;
   });
@@ -151,8 +151,9 @@ void take_users(std::string_view text, AllowedUsers& users, std::string_view& co
   });
 }
 
-Settings parse_settings(std::string_view text, std::string_view users, std::string_view& complaint) noexcept {
-  Settings settings;
+SocketsSettings parse_settings(std::string_view text, std::string_view users,
+                               std::string_view& complaint) noexcept {
+  SocketsSettings settings;
   take_words(text, settings, complaint);
   take_users(users, settings.users, complaint);
   return settings;

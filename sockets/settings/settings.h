@@ -23,7 +23,7 @@ struct AllowedUsers {
 };
 
 // Thread: immutable value.
-struct Settings {
+struct SocketsSettings {
   bool on = true;
   bool explain = false;
   bool spin_auto = true;
@@ -43,10 +43,11 @@ struct Settings {
 
 // Parses the text of EXS_SOCKETS: "off", "on", or "key=value,...". Unknown words are skipped. The first one
 // goes to `complaint`, which otherwise stays as it was.
-void take_words(std::string_view text, Settings& settings, std::string_view& complaint) noexcept;
+void take_words(std::string_view text, SocketsSettings& settings, std::string_view& complaint) noexcept;
 // Parses the text of EXS_SHM_USERS. It replaces the earlier users unless it is empty.
 void take_users(std::string_view text, AllowedUsers& users, std::string_view& complaint) noexcept;
 // Applies both texts to the defaults.
-Settings parse_settings(std::string_view text, std::string_view users, std::string_view& complaint) noexcept;
+SocketsSettings parse_settings(std::string_view text, std::string_view users,
+                               std::string_view& complaint) noexcept;
 
 }  // namespace exs::sockets

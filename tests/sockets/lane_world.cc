@@ -160,7 +160,7 @@ lane::Ring ring_of(World& world, const Sizes& sizes) {
   return {reinterpret_cast<std::byte*>(world.ring), sizes.ring};
 }
 
-// A send that does not wait, like Sending in sockets/preload/sending.cc.
+// A send that does not wait, like Sending in sockets/preload/transfer/sending.cc.
 void send(World& world, const Sizes& sizes) {
   ModelWire wire{world};
   lane::Sender<ModelWord, ModelWire> sender(world.sender, world.words, ring_of(world, sizes), wire);

@@ -10,9 +10,7 @@
 
 namespace policy_test {
 
-using exs::sockets::Address;
 using exs::sockets::BadLines;
-using exs::sockets::Connection;
 using exs::sockets::Environment;
 using exs::sockets::matches_glob;
 using exs::sockets::name_of_path;
@@ -21,8 +19,10 @@ using exs::sockets::parse_policy;
 using exs::sockets::Pattern;
 using exs::sockets::Policy;
 using exs::sockets::ProgramNames;
-using exs::sockets::Settings;
+using exs::sockets::RuleAddress;
+using exs::sockets::RuledConnection;
 using exs::sockets::Side;
+using exs::sockets::SocketsSettings;
 
 constexpr ProgramNames kServer{"redis-server", "redis-check-rdb"};
 
@@ -43,13 +43,14 @@ BadLines bad_lines_of(std::string_view text) {
 }
 
 // A plain address, which patterns consist of, too.
-Address address_of(std::string_view text) {
+RuleAddress address_of(std::string_view text) {
   Pattern pattern;
   BOOST_TEST(parse_pattern(text, pattern));
   return pattern.address;
 }
 
-const Settings& settings_of(const Policy& policy, Side side, std::string_view peer, std::uint16_t port) {
+const SocketsSettings& settings_of(const Policy& policy, Side side, std::string_view peer,
+                                   std::uint16_t port) {
   return policy.settings_at(policy.find({side, address_of(peer), port}));
 }
 
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(the_lines_of_the_design) {
 
   const Policy postgres = policy_of(kText, {}, {"postgres", "postgres"});
   BOOST_TEST(postgres.count == 2U);
-  const Settings& inside = settings_of(postgres, Side::kListen, "127.1.2.3", 5432);
+  const SocketsSettings& inside = settings_of(postgres, Side::kListen, "127.1.2.3", 5432);
   BOOST_TEST(inside.kernel_waits);
   BOOST_TEST(inside.after == 16U);
   BOOST_TEST(inside.ring_bytes == 1U << 20);
@@ -282,7 +283,7 @@ BOOST_AUTO_TEST_CASE(any_bytes_end_in_rules_or_in_complaints) {
       EXS_HOLD(policy.rules[i].line > (i == 0 ? 0 : policy.rules[i - 1].line));
       EXS_HOLD(policy.rules[i].settings.ring_bytes == 0 || policy.rules[i].settings.ring_bytes >= 4096);
     }
-    const Connection connection{Side::kListen, {}, exs::test::draw<std::uint16_t>()};
+    const RuledConnection connection{Side::kListen, {}, exs::test::draw<std::uint16_t>()};
     EXS_HOLD(policy.find(connection) <= policy.count);
     EXS_HOLD(policy.is_on() || !policy.may_accept(connection.port));
   }));

@@ -10,11 +10,11 @@ namespace settings_test {
 
 using exs::sockets::AllowedUsers;
 using exs::sockets::parse_settings;
-using exs::sockets::Settings;
+using exs::sockets::SocketsSettings;
 
-Settings parsed(std::string_view text, std::string_view users = "") {
+SocketsSettings parsed(std::string_view text, std::string_view users = "") {
   std::string_view complaint;
-  const Settings settings = parse_settings(text, users, complaint);
+  const SocketsSettings settings = parse_settings(text, users, complaint);
   BOOST_TEST(complaint == "");
   return settings;
 }
@@ -30,7 +30,7 @@ std::string_view complaint_about(std::string_view text, std::string_view users =
 BOOST_FIXTURE_TEST_SUITE(settings_test, exs::test::PropertyDefaults)
 
 BOOST_AUTO_TEST_CASE(nothing_is_the_default) {
-  const Settings settings = parsed("");
+  const SocketsSettings settings = parsed("");
   BOOST_TEST(settings.on);
   BOOST_TEST(settings.spin_auto);
   BOOST_TEST(settings.ring_bytes == 0U);
@@ -40,7 +40,8 @@ BOOST_AUTO_TEST_CASE(nothing_is_the_default) {
 }
 
 BOOST_AUTO_TEST_CASE(words_are_taken_in_turn) {
-  const Settings settings = parsed("ring=4k,spin=20us,wait=kernel,after=1,after-bytes=1M,turn=100,off,on");
+  const SocketsSettings settings =
+      parsed("ring=4k,spin=20us,wait=kernel,after=1,after-bytes=1M,turn=100,off,on");
   BOOST_TEST(settings.on);
   BOOST_TEST(settings.ring_bytes == 4096U);
   BOOST_TEST(!settings.spin_auto);
@@ -55,8 +56,8 @@ BOOST_AUTO_TEST_CASE(words_are_taken_in_turn) {
   BOOST_TEST(parsed("agent=7").agent_port == 7U);
   BOOST_TEST(!parsed("local=off").local);
   BOOST_TEST(parsed("path=any").any_path);
-  BOOST_TEST((parsed("between=on").between == Settings::Between::kOn));
-  BOOST_TEST((parsed("between=off").between == Settings::Between::kOff));
+  BOOST_TEST((parsed("between=on").between == SocketsSettings::Between::kOn));
+  BOOST_TEST((parsed("between=off").between == SocketsSettings::Between::kOff));
 }
 
 BOOST_AUTO_TEST_CASE(a_word_that_means_nothing_is_told_and_left_out) {
@@ -107,7 +108,7 @@ BOOST_AUTO_TEST_CASE(no_text_gives_a_ring_that_cannot_be) {
     for (const std::uint8_t byte : exs::test::draw_bytes()) text.push_back(static_cast<char>(byte));
     if (exs::test::draw_bool()) text.insert(0, "ring=");
     std::string_view complaint;
-    const Settings settings = parse_settings(text, text, complaint);
+    const SocketsSettings settings = parse_settings(text, text, complaint);
     EXS_HOLD(settings.ring_bytes == 0 || (settings.ring_bytes >= 4096 && settings.ring_bytes <= 16U << 20));
     EXS_HOLD((settings.ring_bytes & (settings.ring_bytes - 1)) == 0);
     EXS_HOLD(settings.after >= 1 && settings.users.count <= AllowedUsers::kIdsMax);

@@ -40,9 +40,9 @@ Socket open_socket(int family, int type, const Target& target) {
 // Returns the errno value of the event. EINTR: a signal ended the wait.
 int wait_for_connect(const Queue& queue, const Address& address, int limit_ms) {
   tools::ProgressLine line;
-  const std::uint64_t begun_ns = tools::now_ns();
+  const std::uint64_t begun_ns = exs::monotonic_ns();
   const std::uint64_t end_ns = begun_ns + static_cast<std::uint64_t>(limit_ms + kSpareMs) * kNsPerMs;
-  for (std::uint64_t at_ns = begun_ns; at_ns < end_ns && !tools::interrupted(); at_ns = tools::now_ns()) {
+  for (std::uint64_t at_ns = begun_ns; at_ns < end_ns && !tools::interrupted(); at_ns = exs::monotonic_ns()) {
     if (at_ns >= line.due_ns()) {
       line.print(at_ns, tools::format("%s: %.0f s of %.0f s, not connected yet", address.text().c_str(),
                                       tools::seconds_of(at_ns - begun_ns), limit_ms / 1000.0));

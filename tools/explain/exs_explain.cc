@@ -14,6 +14,7 @@
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/interrupt.h"
+#include "tools/common/sockets.h"
 #include "tools/common/svg.h"
 #include "tools/common/watch.h"
 #include "tools/explain/connection.h"
@@ -75,6 +76,10 @@ Settings parse(int argc, const char* const* argv) {
     throw tools::UsageError("give one of --map, --svg and --json");
   if ((settings.target.empty() || settings.sockets) && (provider.is_given() || limit.is_given()))
     throw tools::UsageError("--provider and --timeout belong to a connection: give HOST:PORT");
+  if (tools::is_simulated(settings.provider))
+    throw tools::UsageError(
+        "--provider sim: a simulated network ends with its process, so no server of it is reached from here "
+        "(exs-sim(7))");
   return settings;
 }
 

@@ -47,31 +47,27 @@ int each_number(DIR* folder, const Use& use) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) ::close(number_);
-}
-
 ProcFolder::ProcFolder(pid_t pid)
     : folder_(::open(("/proc/" + std::to_string(pid)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
 
 int ProcFolder::read(const std::string& name, std::string& text) const {
   text.clear();
-  const Descriptor file(::openat(folder_.number(), name.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) return folder_.number() < 0 ? ESRCH : errno;
+  const exs::UniqueFd file(::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return folder_.get() < 0 ? ESRCH : errno;
   std::array<char, 65536> piece;
   ssize_t count = 0;
-  while (text.size() < kFileMax && (count = ::read(file.number(), piece.data(), piece.size())) > 0)
+  while (text.size() < kFileMax && (count = ::read(file.get(), piece.data(), piece.size())) > 0)
     text.append(piece.data(), static_cast<std::size_t>(count));
   return count < 0 ? errno : 0;
 }
 
 std::string ProcFolder::link(const std::string& name) const {
-  return read_link(folder_.number(), name.c_str());
+  return read_link(folder_.get(), name.c_str());
 }
 
 int ProcFolder::each_descriptor(const std::function<void(int, const std::string&)>& use) const {
-  const int descriptor = ::openat(folder_.number(), "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return folder_.number() < 0 ? ESRCH : errno;
+  const int descriptor = ::openat(folder_.get(), "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return folder_.get() < 0 ? ESRCH : errno;
   const Folder folder = list(descriptor);
   if (!folder) return errno;
   return each_number(folder.get(), [&](int number, const char* name) {
@@ -80,9 +76,9 @@ int ProcFolder::each_descriptor(const std::function<void(int, const std::string&
   });
 }
 
-int ProcFolder::open_descriptor(int number) const {
+exs::UniqueFd ProcFolder::open_descriptor(int number) const {
   const std::string name = "fd/" + std::to_string(number);
-  return ::openat(folder_.number(), name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  return exs::UniqueFd(::openat(folder_.get(), name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
 std::vector<pid_t> all_processes() {

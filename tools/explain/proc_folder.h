@@ -8,20 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
+
 namespace explain {
-
-// A kernel descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int number) noexcept : number_(number) {}
-  ~Descriptor();
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int number() const noexcept { return number_; }
-
- private:
-  int number_;
-};
 
 // The folder stays bound to its process, even if another one gets the number. Functions of type int return 0 or an errno value.
 class ProcFolder {
@@ -35,10 +24,10 @@ class ProcFolder {
   // Calls use(number, target), where a target is "socket:[123]" or a path.
   int each_descriptor(const std::function<void(int, const std::string&)>& use) const;
   // Opens the file of a descriptor anew, for reading.
-  [[nodiscard]] int open_descriptor(int number) const;
+  [[nodiscard]] exs::UniqueFd open_descriptor(int number) const;
 
  private:
-  Descriptor folder_;
+  exs::UniqueFd folder_;
 };
 
 // Returns all processes that this user may see.

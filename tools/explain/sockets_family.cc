@@ -13,8 +13,8 @@ namespace explain {
 namespace {
 
 using exs::sockets::ArenaHeader;
+using exs::sockets::FamilySlot;
 using exs::sockets::Segment;
-using exs::sockets::Slot;
 using exs::sockets::Stage;
 
 // A byte of foreign memory may be an invalid bool.
@@ -40,7 +40,7 @@ std::uint64_t written_carried(int descriptor, std::uint32_t index, bool is_calle
   return (is_caller ? segment->from_called : segment->from_caller).written.load();
 }
 
-SlotFacts facts_of(const Slot& slot) {
+SlotFacts facts_of(const FamilySlot& slot) {
   constexpr std::uint8_t kSendingShut = 2;
   SlotFacts facts;
   facts.stage = slot.stage.load();
@@ -48,31 +48,32 @@ SlotFacts facts_of(const Slot& slot) {
   facts.turned_for = slot.turned_for.load();
   facts.is_caller = is_set(slot.is_caller);
   facts.processes = slot.processes.load();
-  facts.calls = slot.calls.load();
+  facts.calls = slot.meeting.calls.load();
   facts.inode = slot.inode;
-  facts.capacity = slot.capacity <= exs::sockets::kCapacityMax ? slot.capacity : 0;
+  facts.capacity = slot.lane.capacity <= exs::sockets::kCapacityMax ? slot.lane.capacity : 0;
   facts.sends_by_ring = is_set(slot.sender.open);
   facts.sends_by_tcp_for_good = is_set(slot.sender.final);
-  facts.is_ended = is_set(slot.end_seen) || (slot.shut.load() & kSendingShut) != 0;
+  facts.is_ended =
+      slot.end.load() != exs::sockets::SlotEnd::kOpen || (slot.options.shut.load() & kSendingShut) != 0;
   facts.stretches_sent = slot.sender.epoch;
   facts.written = slot.sender.written;
-  facts.receives_in_lane = is_set(slot.receives_in_lane);
+  facts.receives_in_lane = exs::sockets::is_in_lane(slot);
   facts.is_in_stretch = slot.receiver.entered != slot.receiver.passed;
-  facts.is_carried = is_set(slot.carried);
+  facts.is_carried = exs::sockets::is_carried(slot);
   facts.consumed = slot.receiver.consumed;
-  facts.ring_sent = slot.ring_sent.load();
-  facts.tcp_sent = slot.tcp_sent.load();
-  facts.ring_received = slot.ring_received.load();
-  facts.tcp_received = slot.tcp_received.load();
-  facts.turns = slot.turns.load();
-  facts.bells = slot.bells.load();
-  facts.sleeps = slot.sleeps.load();
-  facts.looks_found = slot.looks_found.load();
-  facts.looks_missed = slot.looks_missed.load();
+  facts.ring_sent = slot.counters.ring_sent.load();
+  facts.tcp_sent = slot.counters.tcp_sent.load();
+  facts.ring_received = slot.counters.ring_received.load();
+  facts.tcp_received = slot.counters.tcp_received.load();
+  facts.turns = slot.counters.turns.load();
+  facts.bells = slot.counters.bells.load();
+  facts.sleeps = slot.counters.sleeps.load();
+  facts.looks_found = slot.counters.looks_found.load();
+  facts.looks_missed = slot.counters.looks_missed.load();
   return facts;
 }
 
-bool is_taken(const Slot& slot) {
+bool is_taken(const FamilySlot& slot) {
   const auto stage = static_cast<std::uint32_t>(slot.stage.load());
   return stage != static_cast<std::uint32_t>(Stage::kFree) &&
          stage <= static_cast<std::uint32_t>(Stage::kPlain);
@@ -80,7 +81,7 @@ bool is_taken(const Slot& slot) {
 
 void read_slots(int descriptor, SocketsFamily& family) {
   constexpr std::uint32_t kPiece = 32;
-  const auto slots = std::make_unique<Slot[]>(kPiece);
+  const auto slots = std::make_unique<FamilySlot[]>(kPiece);
   for (std::uint32_t first = 1; first < exs::sockets::kSlots; first += kPiece) {
     const std::uint32_t count = std::min(kPiece, exs::sockets::kSlots - first);
     if (!read_at(descriptor, exs::sockets::place_of_slot(first), slots.get(), count)) return;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <map>
 
-#include "sockets/preload/arena_layout.h"
+#include "sockets/preload/table/arena_layout.h"
 
 namespace explain {
 

@@ -89,8 +89,8 @@ ProcessView ProcessReader::read(pid_t pid, const ProcFolder& folder) {
   });
   for (auto& [inode, numbers] : view.sockets) std::sort(numbers.begin(), numbers.end());
   for (const int number : families) {
-    const Descriptor descriptor(folder.open_descriptor(number));
-    const auto family = family_of(descriptor.number());
+    const exs::UniqueFd descriptor = folder.open_descriptor(number);
+    const auto family = family_of(descriptor.get());
     if (!view.family || family->state == SocketsFamily::State::kReadable) view.family = family;
   }
   return view;

@@ -11,12 +11,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/destroy_elsewhere.h"
 #include "tools/common/failure.h"
 #include "tools/common/lines.h"
@@ -25,7 +25,7 @@
 namespace agent {
 namespace {
 
-using exs::sockets::between::Answer;
+using exs::sockets::between::AgentAnswer;
 using exs::sockets::between::CardName;
 using exs::sockets::between::kAgentName;
 using exs::sockets::between::kInvitationMagic;
@@ -39,12 +39,6 @@ constexpr std::uint64_t kTickNs = 250'000'000;
 // The time to ask if others need the place: silent clients may arrive at 5,120 a second.
 constexpr std::uint64_t kUndisturbedNs = 100'000'000;
 constexpr std::uint64_t kRestNs = 100'000'000;
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 Place16 place_of(const sockaddr_in6& name) {
   Place16 place{};
@@ -69,28 +63,28 @@ sockaddr_in6 name_to_listen_at(const std::string& address, std::uint16_t port) {
   return name;
 }
 
-Descriptor make_socket(int family, int type, const char* what) {
-  Descriptor made(::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+exs::UniqueFd make_socket(int family, int type, const char* what) {
+  exs::UniqueFd made(::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made.valid()) tools::fail(what, errno);
   return made;
 }
 
 // Closing a socket may take as long as its owner has set, so another thread does it. Memory closes at once.
-void close_elsewhere(std::vector<Descriptor> closed) {
-  std::erase_if(closed, [](const Descriptor& one) { return ::fcntl(one.number(), F_GET_SEALS) >= 0; });
+void close_elsewhere(std::vector<exs::UniqueFd> closed) {
+  std::erase_if(closed, [](const exs::UniqueFd& one) { return ::fcntl(one.get(), F_GET_SEALS) >= 0; });
   const linger off{};
-  for (const Descriptor& one : closed) ::setsockopt(one.number(), SOL_SOCKET, SO_LINGER, &off, sizeof off);
+  for (const exs::UniqueFd& one : closed) ::setsockopt(one.get(), SOL_SOCKET, SO_LINGER, &off, sizeof off);
   if (!closed.empty()) exs::destroy_elsewhere(std::move(closed));
 }
 
 // A message of a called end carries a descriptor that is not needed here.
 void drop_message(int guest) {
-  constexpr std::size_t kPassedMax =
-      253;  // the limit of one message; the kernel closes those without room here
+  // The limit of one message; the kernel closes those without room here.
+  constexpr std::size_t kPassedMax = 253;
   char bytes[64];
   iovec part{bytes, sizeof bytes};
   alignas(cmsghdr) char room[CMSG_SPACE(kPassedMax * sizeof(int))];
-  std::vector<Descriptor> passed;
+  std::vector<exs::UniqueFd> passed;
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -111,25 +105,17 @@ void drop_message(int guest) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) ::close(number_);
-}
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(number_, other.number_);
-  return *this;
-}
-
-Agent::Agent(const std::string& address, std::uint16_t port, bool is_verbose) : is_verbose_(is_verbose) {
-  listener_ = make_socket(AF_INET6, SOCK_STREAM, "cannot make a socket");
+Agent::Agent(const std::string& address, std::uint16_t port, bool is_verbose)
+    : listener_(make_socket(AF_INET6, SOCK_STREAM, "cannot make a socket")), is_verbose_(is_verbose) {
   const int on = 1;
   const int off = 0;
-  ::setsockopt(listener_.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  ::setsockopt(listener_.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  ::setsockopt(listener_.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   sockaddr_in6 name = name_to_listen_at(address, port);
   socklen_t length = sizeof name;
-  if (::bind(listener_.number(), reinterpret_cast<sockaddr*>(&name), length) != 0 ||
-      ::listen(listener_.number(), SOMAXCONN) != 0 ||
-      ::getsockname(listener_.number(), reinterpret_cast<sockaddr*>(&name), &length) != 0)
+  if (::bind(listener_.get(), reinterpret_cast<sockaddr*>(&name), length) != 0 ||
+      ::listen(listener_.get(), SOMAXCONN) != 0 ||
+      ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&name), &length) != 0)
     tools::fail("cannot listen at port " + std::to_string(port), errno);
   port_ = ntohs(name.sin6_port);
   polled_.reserve(1 + kClientsMax + kCardsMax);
@@ -149,7 +135,7 @@ void Agent::announce() {
   sockaddr_un own{};
   own.sun_family = AF_UNIX;
   std::memcpy(own.sun_path + 1, kAgentName, sizeof kAgentName - 1);
-  is_announced_ = ::bind(announcement_.number(), reinterpret_cast<sockaddr*>(&own),
+  is_announced_ = ::bind(announcement_.get(), reinterpret_cast<sockaddr*>(&own),
                          offsetof(sockaddr_un, sun_path) + sizeof kAgentName) == 0;
 }
 
@@ -158,14 +144,14 @@ void Agent::run() {
     try {
       turn();
     } catch (const std::bad_alloc&) {
-      rest_until(now_ns() + kRestNs);
+      rest_until(exs::monotonic_ns() + kRestNs);
     }
   }
 }
 
 void Agent::turn() {
   wait();
-  now_ns_ = now_ns();
+  now_ns_ = exs::monotonic_ns();
   if (now_ns_ >= accepts_ns_) accepts_ns_ = 0;
   const pollfd* polled = polled_.data();
   const bool has_clients = (polled++)->revents != 0;
@@ -182,12 +168,13 @@ void Agent::turn() {
 
 void Agent::wait() {
   polled_.clear();
-  polled_.push_back({accepts_ns_ == 0 ? listener_.number() : -1, POLLIN, 0});
-  for (const Client& client : clients_) polled_.push_back({client.socket.number(), POLLIN, 0});
+  polled_.push_back({accepts_ns_ == 0 ? listener_.get() : -1, POLLIN, 0});
+  for (const Client& client : clients_) polled_.push_back({client.socket.get(), POLLIN, 0});
   for (const Card& card : cards_)
-    polled_.push_back({card.guest.valid() ? card.guest.number() : card.socket.number(), POLLIN, 0});
+    polled_.push_back({card.guest.valid() ? card.guest.get() : card.socket.get(), POLLIN, 0});
   std::uint64_t limit_ns = kTickNs;
-  if (accepts_ns_ != 0) limit_ns = std::min(limit_ns, accepts_ns_ - std::min(accepts_ns_, now_ns()));
+  if (accepts_ns_ != 0)
+    limit_ns = std::min(limit_ns, accepts_ns_ - std::min(accepts_ns_, exs::monotonic_ns()));
   const timespec limit{0, static_cast<long>(limit_ns)};
   if (::ppoll(polled_.data(), polled_.size(), &limit, nullptr) >= 0) return;
   for (pollfd& one : polled_) one.revents = 0;
@@ -203,8 +190,8 @@ void Agent::take_clients() {
 bool Agent::take_client() {
   sockaddr_in6 name{};
   socklen_t length = sizeof name;
-  Descriptor socket(::accept4(listener_.number(), reinterpret_cast<sockaddr*>(&name), &length,
-                              SOCK_CLOEXEC | SOCK_NONBLOCK));
+  exs::UniqueFd socket(
+      ::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&name), &length, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) {
     const bool is_scarcity = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
     return is_scarcity && drop_silent();
@@ -238,12 +225,12 @@ void Agent::rest_until(std::uint64_t time_ns) {
 bool Agent::serve(Client& client) {
   auto* const bytes = reinterpret_cast<char*>(&client.request);
   const ssize_t count =
-      ::recv(client.socket.number(), bytes + client.bytes, sizeof client.request - client.bytes, 0);
+      ::recv(client.socket.get(), bytes + client.bytes, sizeof client.request - client.bytes, 0);
   if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return false;
   if (count > 0) client.bytes += static_cast<std::size_t>(count);
   if (client.bytes < sizeof client.request) return now_ns_ < client.end_ns;
-  const Answer answer{kRequestMagic, place_card(client), 0};
-  ::send(client.socket.number(), &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const AgentAnswer answer{kRequestMagic, place_card(client), 0};
+  ::send(client.socket.get(), &answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL);
   return false;
 }
 
@@ -261,12 +248,12 @@ Agent::Verdict Agent::place_card(const Client& client) {
     return Verdict::kNotHere;
   }
   if (cards_.size() >= kCardsMax) return Verdict::kExhausted;
-  Card card{Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), Descriptor(),
-            now_ns_ + kCardNs, *owner};
+  Card card{exs::UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
+            exs::UniqueFd(), now_ns_ + kCardNs, *owner};
   const CardName name(request.caller, request.called);
   if (!card.socket.valid() ||
-      ::bind(card.socket.number(), reinterpret_cast<const sockaddr*>(&name.address), name.length) != 0 ||
-      ::listen(card.socket.number(), 1) != 0)
+      ::bind(card.socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.length) != 0 ||
+      ::listen(card.socket.get(), 1) != 0)
     return Verdict::kExhausted;
   card.invitation.magic = kInvitationMagic;
   card.invitation.meets_at = request.meets_at;
@@ -278,7 +265,7 @@ Agent::Verdict Agent::place_card(const Client& client) {
 
 // Closes the card's sockets with unread data, and those of guests in its backlog.
 void Agent::end(Card& card) {
-  std::vector<Descriptor> left;
+  std::vector<exs::UniqueFd> left;
   left.push_back(std::move(card.socket));
   if (card.guest.valid()) left.push_back(std::move(card.guest));
   close_elsewhere(std::move(left));
@@ -287,20 +274,20 @@ void Agent::end(Card& card) {
 bool Agent::serve(Card& card) {
   if (now_ns_ >= card.end_ns) return false;
   if (!card.guest.valid()) {
-    card.guest = Descriptor(::accept4(card.socket.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    card.guest = exs::UniqueFd(::accept4(card.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!card.guest.valid()) return errno == EAGAIN;  // without a descriptor, the connection stays on TCP
     ucred credentials{};
     socklen_t length = sizeof credentials;
     // Only the owner of the connection may get the token.
-    if (::getsockopt(card.guest.number(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
+    if (::getsockopt(card.guest.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
         (credentials.uid != card.owner && credentials.uid != 0))
       return false;
-    ::send(card.guest.number(), &card.invitation, sizeof card.invitation, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ::send(card.guest.get(), &card.invitation, sizeof card.invitation, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
   // Keeps the guest until the called end has read the invitation and closed. Unread data here would end its socket with an error.
   char byte;
-  const ssize_t left = ::recv(card.guest.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (left > 0) drop_message(card.guest.number());
+  const ssize_t left = ::recv(card.guest.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (left > 0) drop_message(card.guest.get());
   return left > 0 || (left < 0 && errno == EAGAIN);
 }
 

@@ -18,26 +18,11 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "sockets/between/card_name.h"
 #include "sockets/between/format.h"
 
 namespace agent {
-
-// A descriptor that closes with its owner.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept : number_(other.number_) { other.number_ = -1; }
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int number() const { return number_; }
-  [[nodiscard]] bool valid() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
 
 class Agent {
  public:
@@ -48,11 +33,11 @@ class Agent {
   [[noreturn]] void run();
 
  private:
-  using Request = exs::sockets::between::Request;
+  using Request = exs::sockets::between::AgentRequest;
   using Verdict = exs::sockets::between::Verdict;
   // A connection that asks for a card.
   struct Client {
-    Descriptor socket;
+    exs::UniqueFd socket;
     exs::sockets::between::Place16 from;
     std::uint64_t end_ns;
     Request request{};
@@ -60,11 +45,11 @@ class Agent {
   };
   // An invitation that waits for a called end.
   struct Card {
-    Descriptor socket;
-    Descriptor guest;
+    exs::UniqueFd socket;
+    exs::UniqueFd guest;
     std::uint64_t end_ns;
     uid_t owner;
-    exs::sockets::between::Invitation invitation{};
+    exs::sockets::between::HostInvitation invitation{};
     bool is_given = false;
   };
 
@@ -85,8 +70,8 @@ class Agent {
   Verdict place_card(const Client& client);
   void say(const char* what, const Request& request) const;
 
-  Descriptor listener_;
-  Descriptor announcement_;
+  exs::UniqueFd listener_;
+  exs::UniqueFd announcement_;
   std::uint16_t port_ = 0;
   bool is_verbose_;
   bool is_announced_ = false;

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "sockets/preload/peer_user.h"
+#include "sockets/preload/kernel/peer_user.h"
 
 namespace agent {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <cstddef>
 
-#include "sockets/preload/detach.h"
-#include "sockets/preload/libc.h"
-#include "sockets/preload/reach.h"
+#include "sockets/preload/detach/detach.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/kernel/reach.h"
 #include "sockets/preload/symbols/export.h"
-#include "sockets/preload/table.h"
+#include "sockets/preload/table/table.h"
 
 namespace exs::sockets {
 namespace {
@@ -29,6 +29,7 @@ static_assert(offsetof(aiocb, aio_fildes) == 0 && offsetof(aiocb64, aio_fildes) 
 
 using namespace exs::sockets;
 
+// NOLINTBEGIN(bugprone-macro-parentheses): declarations of their arguments
 #define EXS_ONE(name, block)                                        \
   EXS_EXPORT int name(block* control) noexcept {                    \
     static const auto next = find_function<int (*)(block*)>(#name); \
@@ -41,6 +42,7 @@ using namespace exs::sockets;
     leave_for_all(reinterpret_cast<const void* const*>(controls), count);                       \
     return next(mode, controls, count, notice);                                                 \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 EXS_ONE(aio_read, aiocb)
 EXS_ONE(aio_write, aiocb)
 EXS_ONE(aio_read64, aiocb64)

@@ -7,13 +7,14 @@
 #include <cerrno>
 #include <cstdarg>
 
-#include "sockets/preload/detach.h"
-#include "sockets/preload/libc.h"
-#include "sockets/preload/numbers.h"
-#include "sockets/preload/retire.h"
+#include "sockets/preload/detach/detach.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/kernel/own_process.h"
+#include "sockets/preload/process/numbers.h"
+#include "sockets/preload/process/retire.h"
 #include "sockets/preload/symbols/export.h"
 #include "sockets/preload/symbols/streams.h"
-#include "sockets/preload/table.h"
+#include "sockets/preload/table/table.h"
 
 namespace exs::sockets {
 namespace {
@@ -52,7 +53,7 @@ int replace(int original, int to, const Call& call) noexcept {
   if (libc().fcntl(original, F_GETFD) < 0) return call();  // the call fails and closes nothing
   int result = 0;
   {
-    const Closing closing(to);
+    const NumberClosing closing(to);
     result = call();
   }
   if (result >= 0) note_new_name(result, original);
@@ -88,17 +89,18 @@ EXS_EXPORT int close(int number) {
     errno = EBADF;
     return -1;
   }
-  const Closing closing(number);
+  const NumberClosing closing(number);
   return libc().close(number);
 }
 EXS_EXPORT int __close(int number) {
   return close(number);
 }
 EXS_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
-  if ((flags & CLOSE_RANGE_UNSHARE) != 0 && first <= last)
+  const auto ways = static_cast<unsigned>(flags);
+  if ((ways & CLOSE_RANGE_UNSHARE) != 0 && first <= last)
     // Each thread may have its own numbers from now on.
     retire(Why::kUnseen);
-  if ((flags & CLOSE_RANGE_CLOEXEC) != 0 || first > last) return libc().close_range(first, last, flags);
+  if ((ways & CLOSE_RANGE_CLOEXEC) != 0 || first > last) return libc().close_range(first, last, flags);
   if (!is_vfork_child()) close_known(first, last);
   first = close_pieces(first, last, [&](unsigned from, unsigned to) { libc().close_range(from, to, flags); });
   return first > last ? 0 : libc().close_range(first, last, flags);

@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "sockets/preload/libc.h"
-#include "sockets/preload/reach.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/kernel/reach.h"
 #include "sockets/preload/symbols/export.h"
-#include "sockets/preload/table.h"
-#include "sockets/preload/transfer.h"
+#include "sockets/preload/table/table.h"
+#include "sockets/preload/transfer/transfer.h"
 
 namespace exs::sockets {
 namespace {

@@ -14,14 +14,15 @@
 #include <cerrno>
 #include <cstdarg>
 
-#include "sockets/between/between.h"
-#include "sockets/preload/detach.h"
-#include "sockets/preload/libc.h"
-#include "sockets/preload/reach.h"
-#include "sockets/preload/retire.h"
-#include "sockets/preload/rights.h"
+#include "sockets/between/library.h"
+#include "sockets/preload/detach/detach.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/kernel/own_process.h"
+#include "sockets/preload/kernel/reach.h"
+#include "sockets/preload/process/retire.h"
+#include "sockets/preload/process/rights.h"
 #include "sockets/preload/symbols/export.h"
-#include "sockets/preload/table.h"
+#include "sockets/preload/table/table.h"
 
 struct io_uring;
 struct io_uring_params;
@@ -32,7 +33,7 @@ namespace {
 constexpr int kArguments = 6;
 
 struct Arguments {
-  long words[kArguments];
+  long words[kArguments] = {};
 
   explicit Arguments(va_list list) noexcept {
     for (long& word : words) word = va_arg(list, long);
@@ -41,7 +42,7 @@ struct Arguments {
   [[nodiscard]] std::size_t size(int at) const noexcept { return static_cast<std::size_t>(words[at]); }
   template <typename Type>
   [[nodiscard]] Type* pointer(int at) const noexcept {
-    return reinterpret_cast<Type*>(words[at]);
+    return reinterpret_cast<Type*>(words[at]);  // NOLINT(performance-no-int-to-ptr): a word of the call
   }
 };
 

@@ -7,8 +7,8 @@
 
 #include <cstring>
 
-#include "sockets/preload/libc.h"
-#include "sockets/preload/retire.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/process/retire.h"
 #include "sockets/preload/symbols/export.h"
 
 // The C library's functions. Ours jump there, so that the dynamic linker sees the program as the caller. The

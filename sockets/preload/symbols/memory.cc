@@ -4,11 +4,12 @@
 
 #include <cerrno>
 
-#include "sockets/preload/detach.h"
-#include "sockets/preload/libc.h"
-#include "sockets/preload/segment.h"
+#include "sockets/preload/detach/detach.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/kernel/own_process.h"
 #include "sockets/preload/symbols/export.h"
-#include "sockets/preload/table.h"
+#include "sockets/preload/table/segment.h"
+#include "sockets/preload/table/table.h"
 
 using namespace exs::sockets;
 

@@ -11,19 +11,20 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "sockets/preload/aliases.h"
-#include "sockets/preload/detach.h"
-#include "sockets/preload/epoll_sets.h"
-#include "sockets/preload/handover.h"
-#include "sockets/preload/libc.h"
-#include "sockets/preload/numbers.h"
-#include "sockets/preload/raw.h"
-#include "sockets/preload/reach.h"
-#include "sockets/preload/retire.h"
-#include "sockets/preload/rights.h"
-#include "sockets/preload/successor.h"
+#include "sockets/preload/detach/detach.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/kernel/own_process.h"
+#include "sockets/preload/kernel/raw.h"
+#include "sockets/preload/kernel/reach.h"
+#include "sockets/preload/process/handover.h"
+#include "sockets/preload/process/numbers.h"
+#include "sockets/preload/process/retire.h"
+#include "sockets/preload/process/rights.h"
+#include "sockets/preload/process/successor.h"
 #include "sockets/preload/symbols/export.h"
-#include "sockets/preload/table.h"
+#include "sockets/preload/table/aliases.h"
+#include "sockets/preload/table/table.h"
+#include "sockets/preload/waits/epoll_sets.h"
 
 extern char** environ;
 
@@ -41,7 +42,7 @@ bool comes_along(int number) noexcept {
 
 // Runs exec(environment), with one more word if the next program takes over connections.
 template <typename Exec>
-int run_with(const Handover& handover, char* const* environment, const Exec& exec) noexcept {
+int run_with(const ExecHandover& handover, char* const* environment, const Exec& exec) noexcept {
   if (!handover.is_needed()) return exec(environment);
   auto** const room = static_cast<char**>(__builtin_alloca(environment_words(environment) * sizeof(char*)));
   return exec(with_word(environment, handover.word(), room));
@@ -58,8 +59,8 @@ int with_environment_for(Successor next, char* const* environment, const Use& us
 template <typename Ask, typename Exec>
 int become(const Ask& successor, char* const* environment, const Exec& exec) noexcept {
   const Successor next = successor();
-  if (next == Successor::kNone || places_used() == 0) return with_environment_for(next, environment, exec);
-  Handover handover(next == Successor::kOurs, is_vfork_child() ? comes_along : survives_exec);
+  if (next == Successor::kNone || shares_used() == 0) return with_environment_for(next, environment, exec);
+  ExecHandover handover(next == Successor::kOurs, is_vfork_child() ? comes_along : survives_exec);
   leave_all(survives_exec);
   const int result = with_environment_for(
       next, environment, [&](char* const* words) { return run_with(handover, words, exec); });
@@ -75,8 +76,8 @@ template <typename Ask, typename Run>
 int run_beside(const Ask& successor, char* const* environment, const Run& run) noexcept {
   const Successor next = successor();
   share_epoll_sets_that(survives_exec);
-  if (next == Successor::kNone || places_used() == 0) return with_environment_for(next, environment, run);
-  Handover handover(next == Successor::kOurs, comes_along);
+  if (next == Successor::kNone || shares_used() == 0) return with_environment_for(next, environment, run);
+  ExecHandover handover(next == Successor::kOurs, comes_along);
   const int result = with_environment_for(next, environment,
                                           [&](char* const* words) { return run_with(handover, words, run); });
   if (result != 0) handover.failed();
@@ -87,7 +88,8 @@ int run_beside(const Ask& successor, char* const* environment, const Run& run) n
 template <typename Run>
 auto run_shell(const Run& run) noexcept {
   share_epoll_sets_that(survives_exec);
-  Handover handover(places_used() > 0 && successor_of("/bin/sh", environ) == Successor::kOurs, survives_exec);
+  ExecHandover handover(shares_used() > 0 && successor_of("/bin/sh", environ) == Successor::kOurs,
+                        survives_exec);
   char** const own = environ;
   auto** const room = static_cast<char**>(__builtin_alloca(environment_words(own) * sizeof(char*)));
   if (handover.is_needed()) {
@@ -217,7 +219,7 @@ EXS_EXPORT int fexecve(int file, char* const* arguments, char* const* environmen
 }
 EXS_EXPORT int execveat(int folder, const char* path, char* const* arguments, char* const* environment,
                         int flags) noexcept {
-  const bool is_known = path != nullptr && (folder == AT_FDCWD || (is_there(path) && path[0] == '/'));
+  const bool is_known = is_there(path) && (folder == AT_FDCWD || path[0] == '/');
   return become([&] { return is_known ? successor_of_file(path, environment) : Successor::kOther; },
                 environment,
                 [&](char* const* words) { return libc().execveat(folder, path, arguments, words, flags); });

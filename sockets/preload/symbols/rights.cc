@@ -3,9 +3,9 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "sockets/preload/libc.h"
-#include "sockets/preload/retire.h"
-#include "sockets/preload/rights.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/process/retire.h"
+#include "sockets/preload/process/rights.h"
 #include "sockets/preload/symbols/export.h"
 
 // The C library declares it in no header.

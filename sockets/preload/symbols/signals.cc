@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <csignal>
 
-#include "sockets/preload/libc.h"
-#include "sockets/preload/reach.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/kernel/reach.h"
 #include "sockets/preload/symbols/export.h"
 
 using namespace exs::sockets;

@@ -9,19 +9,19 @@
 #include <cerrno>
 #include <cstdarg>
 
-#include "sockets/between/between.h"
-#include "sockets/preload/arena.h"
-#include "sockets/preload/detach.h"
-#include "sockets/preload/libc.h"
-#include "sockets/preload/numbers.h"
-#include "sockets/preload/options.h"
-#include "sockets/preload/raw.h"
-#include "sockets/preload/reach.h"
-#include "sockets/preload/reset.h"
-#include "sockets/preload/runtime.h"
+#include "sockets/between/library.h"
+#include "sockets/preload/detach/detach.h"
+#include "sockets/preload/ends/reset.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/kernel/raw.h"
+#include "sockets/preload/kernel/reach.h"
+#include "sockets/preload/kernel/settings_in_use.h"
+#include "sockets/preload/process/numbers.h"
 #include "sockets/preload/symbols/export.h"
-#include "sockets/preload/table.h"
-#include "sockets/preload/transfer.h"
+#include "sockets/preload/table/arena.h"
+#include "sockets/preload/table/table.h"
+#include "sockets/preload/transfer/options.h"
+#include "sockets/preload/transfer/transfer.h"
 
 namespace exs::sockets {
 namespace {
@@ -95,7 +95,8 @@ EXS_EXPORT int shutdown(int number, int how) {
   // After both directions are shut, the kernel answers later bytes with a reset.
   const int ways = how + 1;
   constexpr int kBoth = SHUT_RDWR + 1;
-  if ((slot_at(slot).shut.fetch_or(static_cast<std::uint8_t>(ways)) | ways) == kBoth) refuse_bytes(number);
+  if ((slot_at(slot).options.shut.fetch_or(static_cast<std::uint8_t>(ways)) | ways) == kBoth)
+    refuse_bytes(number);
   return result;
 }
 

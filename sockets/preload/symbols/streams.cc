@@ -12,12 +12,13 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "sockets/preload/arena.h"
-#include "sockets/preload/detach.h"
-#include "sockets/preload/libc.h"
-#include "sockets/preload/numbers.h"
+#include "sockets/preload/detach/detach.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/kernel/own_process.h"
+#include "sockets/preload/process/numbers.h"
 #include "sockets/preload/symbols/export.h"
-#include "sockets/preload/table.h"
+#include "sockets/preload/table/arena.h"
+#include "sockets/preload/table/table.h"
 
 namespace exs::sockets {
 namespace {
@@ -124,14 +125,14 @@ EXS_EXPORT FILE* fdopen(int number, const char* mode) noexcept {
   return stream;
 }
 
-EXS_EXPORT int vdprintf(int number, const char* format, va_list arguments) noexcept {
+EXS_EXPORT int vdprintf(int number, const char* format, va_list arguments) {
   if (slot_of(number) != 0) return print(number, format, arguments);
   return libc().vdprintf(number, format, arguments);
 }
 EXS_EXPORT int __vdprintf_chk(int number, int, const char* format, va_list arguments) noexcept {
   return vdprintf(number, format, arguments);
 }
-EXS_EXPORT int dprintf(int number, const char* format, ...) noexcept {
+EXS_EXPORT int dprintf(int number, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   const int result = vdprintf(number, format, arguments);

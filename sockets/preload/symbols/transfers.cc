@@ -8,17 +8,17 @@
 #include <climits>
 #include <cstdint>
 
-#include "sockets/preload/arena.h"
-#include "sockets/preload/detach.h"
-#include "sockets/preload/libc.h"
-#include "sockets/preload/numbers.h"
-#include "sockets/preload/outcome.h"
-#include "sockets/preload/passing.h"
-#include "sockets/preload/reach.h"
+#include "sockets/preload/detach/detach.h"
+#include "sockets/preload/ends/wire.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/kernel/reach.h"
+#include "sockets/preload/process/numbers.h"
+#include "sockets/preload/process/passing.h"
 #include "sockets/preload/symbols/export.h"
-#include "sockets/preload/table.h"
-#include "sockets/preload/transfer.h"
-#include "sockets/preload/wire.h"
+#include "sockets/preload/table/arena.h"
+#include "sockets/preload/table/table.h"
+#include "sockets/preload/transfer/outcome.h"
+#include "sockets/preload/transfer/transfer.h"
 
 namespace exs::sockets {
 namespace {
@@ -75,7 +75,7 @@ ssize_t receive_or(int number, std::uint32_t slot, const iovec* parts, std::size
     if (call.allowed()) return call.done(plain(), amount == Amount::kBytes);
   }
   // A process of another user could change bytes between the program's peek and its receive.
-  if ((flags & MSG_PEEK) != 0 && slot_at(slot).is_foreign && slot_at(slot).stage.load() != Stage::kPlain)
+  if ((flags & MSG_PEEK) != 0 && slot_at(slot).lane.is_foreign && slot_at(slot).stage.load() != Stage::kPlain)
     detach_later(number, Why::kOption);
   if (amount == Amount::kNothing) {
     // An urgent byte counts as a byte, before an error behind it.
@@ -256,7 +256,7 @@ EXS_EXPORT int recvmmsg(int number, mmsghdr* messages, unsigned count, int flags
                                                   : fail(EFAULT);
     if (result < 0 && received == 0) return -1;
     // The next call reports it.
-    if (result < 0 && errno != EAGAIN) slot_at(slot).receiver.error = errno;
+    if (result < 0 && errno != EAGAIN) keep_error(slot_at(slot), errno);
     if (result < 0) return received;
     messages[i].msg_len = static_cast<unsigned>(result);
     ++received;

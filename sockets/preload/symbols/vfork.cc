@@ -3,7 +3,7 @@
 #include <cerrno>
 
 #include "sockets/preload/symbols/export.h"
-#include "sockets/preload/table.h"
+#include "sockets/preload/table/table.h"
 
 #if defined(__x86_64__)
 

@@ -8,16 +8,17 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sockets/preload/arena.h"
-#include "sockets/preload/epoll_sets.h"
-#include "sockets/preload/killed.h"
-#include "sockets/preload/libc.h"
-#include "sockets/preload/looking.h"
-#include "sockets/preload/reach.h"
-#include "sockets/preload/runtime.h"
-#include "sockets/preload/spin.h"
+#include "sockets/preload/detach/killed.h"
+#include "sockets/preload/kernel/libc.h"
+#include "sockets/preload/kernel/reach.h"
+#include "sockets/preload/kernel/settings_in_use.h"
+#include "sockets/preload/kernel/spin.h"
 #include "sockets/preload/symbols/export.h"
-#include "sockets/preload/table.h"
+#include "sockets/preload/table/arena.h"
+#include "sockets/preload/table/table.h"
+#include "sockets/preload/waits/epoll_sets.h"
+#include "sockets/preload/waits/looking.h"
+#include "sockets/preload/waits/registrations.h"
 
 namespace exs::sockets {
 namespace {
@@ -80,7 +81,7 @@ int wait_for(List& list, bool may_sleep) noexcept {
     }
     bool all_ring = true;
     list.each([](int, std::uint32_t slot) {
-      if (slot != 0) slot_at(slot).sleepers.fetch_add(1);
+      if (slot != 0) slot_at(slot).waits.sleepers.fetch_add(1);
     });
     list.each([&](int number, std::uint32_t slot) {
       all_ring = (slot != 0 ? stop_looking(number, slot) : !set_has_bytes(number)) && all_ring;
@@ -88,7 +89,7 @@ int wait_for(List& list, bool may_sleep) noexcept {
     int result = 0;
     if (all_ring) result = list.sleep();
     list.each([](int, std::uint32_t slot) {
-      if (slot != 0) slot_at(slot).sleepers.fetch_sub(1);
+      if (slot != 0) slot_at(slot).waits.sleepers.fetch_sub(1);
     });
     if (all_ring && (result != 0 || !list.heard_bells())) return result;
   }
@@ -118,7 +119,7 @@ struct PollList {
     for (nfds_t i = 0; result >= 0 && i < count; ++i) {
       const std::uint32_t slot = slot_of(entries[i].fd);
       if (slot == 0) continue;
-      if (slot_at(slot).receiver.error != 0) {
+      if (kept_error(slot_at(slot)) != 0) {
         if (entries[i].revents == 0) ++result;
         entries[i].revents =
             static_cast<short>(entries[i].revents | POLLERR | (entries[i].events & (POLLIN | POLLRDNORM)));
@@ -130,11 +131,11 @@ struct PollList {
         if (entries[i].revents == 0) --result;
       }
       if ((entries[i].revents & (POLLERR | POLLHUP | POLLRDHUP)) == 0) continue;
-      slot_at(slot).end_seen = true;
-      Segment* const segment = place_of(slot).segment.load();
+      note_end(slot_at(slot));
+      Segment* const segment = share_of(slot).segment.load();
       if (segment != nullptr && note_dead_peer(entries[i].fd, slot_at(slot), *segment))
         entries[i].revents = static_cast<short>(entries[i].revents | POLLHUP);
-      if (slot_at(slot).receiver.error != 0)  // note_dead_peer() may have set it
+      if (kept_error(slot_at(slot)) != 0)  // note_dead_peer() may have set it
         entries[i].revents = static_cast<short>(entries[i].revents | POLLERR);
     }
     return result;

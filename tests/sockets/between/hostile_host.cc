@@ -209,7 +209,7 @@ constexpr const char* kWords[] = {"magic", "bytes",    "position", "start",  "ma
                                   "final", "consumed", "passed",   "turned", "bells", "flags"};
 constexpr std::size_t kLies = std::size(kValues) * std::size(kWords);
 
-void tell(Frame& frame, const Lie& lie) {
+void tell(HostFrame& frame, const Lie& lie) {
   const auto small = static_cast<std::uint32_t>(lie.value);
   const std::string word = lie.word;
   if (word == "magic") frame.magic = small;
@@ -227,8 +227,8 @@ void tell(Frame& frame, const Lie& lie) {
   if (word == "flags") frame.flags = small;
 }
 
-Frame first_frame() {
-  Frame frame{};
+HostFrame first_frame() {
+  HostFrame frame{};
   frame.magic = kFrameMagic;
   frame.turn = kNoTurn;
   frame.flags = kReady;
@@ -245,7 +245,7 @@ class Round {
     static constexpr char kHow[] = {'r', 'p', 's', 'k'};
     const char how = kHow[number_ % std::size(kHow)];
     const bool is_warm = number_ / std::size(kHow) % 2 == 0;
-    Frame frame = first_frame();
+    HostFrame frame = first_frame();
     bool lives = stream_.send(&frame, sizeof frame);
     lives = lives && tcp_.send(&how, 1);
     // The ring has bytes before the lie, or the lie brings the first ones.
@@ -253,7 +253,7 @@ class Round {
     const int lies = number_ < kLies ? 1 : 40;
     int told = 0;
     for (; told < lies && lives; ++told) {
-      Frame wrong = frame;
+      HostFrame wrong = frame;
       next(wrong, 50);
       lie(wrong);
       // Sends at most as many bytes as the victim accepts for the ring.
@@ -266,7 +266,7 @@ class Round {
   }
 
  private:
-  void next(Frame& frame, std::uint32_t bytes) const {
+  void next(HostFrame& frame, std::uint32_t bytes) const {
     if (frame.epoch == 0) {
       frame.epoch = 1;
       frame.mark = tcp_.sent();
@@ -274,11 +274,11 @@ class Round {
     frame.position += frame.bytes;
     frame.bytes = bytes;
   }
-  bool send_bytes(Frame& frame, std::uint32_t bytes) {
+  bool send_bytes(HostFrame& frame, std::uint32_t bytes) {
     next(frame, bytes);
     return stream_.send(&frame, sizeof frame) && stream_.send(bytes_.data(), bytes);
   }
-  void lie(Frame& frame) {
+  void lie(HostFrame& frame) {
     if (number_ < kLies) {
       const Lie lie{kWords[number_ / std::size(kValues)], kValues[number_ % std::size(kValues)]};
       tell(frame, lie);
@@ -302,16 +302,16 @@ class Round {
   std::string what_;
 };
 
-Token token_of(std::mt19937_64& dice) {
-  Token token{};
+HostToken token_of(std::mt19937_64& dice) {
+  HostToken token{};
   for (std::uint8_t& byte : token.bytes) byte = static_cast<std::uint8_t>(dice());
   return token;
 }
 
 // The called host's agent places the invitation.
-void ask_agent(int agent_port, const Request& request) {
+void ask_agent(int agent_port, const AgentRequest& request) {
   Tcp agent(Tcp::connected(agent_port));
-  Answer answer{};
+  AgentAnswer answer{};
   if (!agent.send(&request, sizeof request) || !agent.receive(&answer, sizeof answer) ||
       answer.verdict != Verdict::kPlaced)
     give_up("the agent places no invitation");
@@ -328,7 +328,7 @@ void play_calling(int victim_port, int agent_port, std::size_t rounds, std::mt19
   bool accepts = false;
   for (std::size_t number = 0; number < rounds;) {
     Tcp tcp(Tcp::connected(victim_port));
-    Request request{};
+    AgentRequest request{};
     request.magic = kRequestMagic;
     request.caller = place_of(name_of(tcp.number(), getsockname));
     request.called = place_of(name_of(tcp.number(), getpeername));
@@ -347,7 +347,7 @@ void play_calling(int victim_port, int agent_port, std::size_t rounds, std::mt19
     }
     Stream stream(queue);
     stream.take(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
-    Hello hello{};
+    HostHello hello{};
     if (!stream.receive(&hello, sizeof hello) ||
         std::memcmp(&hello.token, &request.token, sizeof hello.token) != 0)
       give_up("the victim shows no token");
@@ -356,9 +356,9 @@ void play_calling(int victim_port, int agent_port, std::size_t rounds, std::mt19
   exs_close(listener);
 }
 
-// Wrong words of a Hello; the last one is valid.
-Hello hello_of(const Token& token, std::size_t number) {
-  Hello hello{kHelloMagic, token, kCapacity, kBell, 0};
+// Wrong words of a HostHello; the last one is valid.
+HostHello hello_of(const HostToken& token, std::size_t number) {
+  HostHello hello{kHelloMagic, token, kCapacity, kBell, 0};
   switch (number) {
     case 0: hello.magic ^= 1; break;
     case 1: hello.token.bytes[15] ^= 1; break;
@@ -385,13 +385,13 @@ void play_called(std::size_t rounds, std::mt19937_64& dice, exs_qhandle_t queue)
       tcp.echo();
     }
     Tcp asking(check(accept(agents.number(), nullptr, nullptr), "accept"));
-    Request request{};
-    const Answer answer{kRequestMagic, Verdict::kPlaced, 0};
+    AgentRequest request{};
+    const AgentAnswer answer{kRequestMagic, Verdict::kPlaced, 0};
     if (!asking.receive(&request, sizeof request) || !asking.send(&answer, sizeof answer))
       give_up("a request");
     Stream stream(queue);
     stream.connect(request.meets_at);
-    const Hello hello = hello_of(request.token, number);
+    const HostHello hello = hello_of(request.token, number);
     if (!stream.send(&hello, sizeof hello)) give_up("a hello");
     if (number < kWrongHellos) {
       std::byte none;
@@ -401,7 +401,7 @@ void play_called(std::size_t rounds, std::mt19937_64& dice, exs_qhandle_t queue)
       continue;
     }
     // The victim's first frame shows that it has joined.
-    Frame first{};
+    HostFrame first{};
     if (!stream.receive(&first, sizeof first, &tcp)) give_up("the victim does not join");
     Round(tcp, stream, number - kWrongHellos, dice).play();
   }

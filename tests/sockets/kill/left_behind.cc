@@ -33,7 +33,7 @@ std::string kept_mapping(const std::string& folder) {
   return {};
 }
 
-// The last announcements of listening sockets stay with their process (preload/kept_marks.h).
+// The last announcements of listening sockets stay with their process (preload/meeting/kept_marks.h).
 bool is_unix_socket(const std::string& target) {
   const std::size_t at = target.find('[') + 1;
   const std::string inode = " " + target.substr(at, target.find(']') - at);
