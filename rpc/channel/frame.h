@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace exs::rpc {
 
@@ -14,7 +15,7 @@ enum class FrameType : std::uint8_t {
   kLong = 4,     // the link's next message is a message of `length` bytes
 };
 
-struct Frame {
+struct LinkFrame {
   FrameType type;
   std::uint32_t length;
   bool has_all = false;  // the sender has received everything sent to it so far
@@ -25,7 +26,7 @@ inline constexpr std::size_t kFrameBytes = 8;
 inline constexpr std::size_t kInlineBytes = 4096;
 inline constexpr std::size_t kTokenBytes = 16;
 
-inline void put_frame(const Frame& frame, std::byte* at) {
+inline void put_frame(const LinkFrame& frame, std::byte* at) {
   at[0] = static_cast<std::byte>(frame.type);
   at[1] = static_cast<std::byte>(frame.has_all);
   at[2] = at[3] = std::byte{0};
@@ -33,13 +34,14 @@ inline void put_frame(const Frame& frame, std::byte* at) {
 }
 
 // Returns false if the bytes are no header.
-inline bool get_frame(const std::byte* at, std::size_t bytes, Frame& frame) {
-  if (bytes < kFrameBytes || (at[2] | at[3]) != std::byte{0} || at[1] > std::byte{1}) return false;
-  frame.type = static_cast<FrameType>(at[0]);
-  frame.has_all = at[1] != std::byte{0};
+[[nodiscard]] inline bool get_frame(std::span<const std::byte> bytes, LinkFrame& frame) {
+  if (bytes.size() < kFrameBytes || (bytes[2] | bytes[3]) != std::byte{0} || bytes[1] > std::byte{1})
+    return false;
+  frame.type = static_cast<FrameType>(bytes[0]);
+  frame.has_all = bytes[1] != std::byte{0};
   frame.length = 0;
   for (unsigned i = 0; i < 4; ++i)
-    frame.length = frame.length << 8U | std::to_integer<std::uint32_t>(at[4 + i]);
+    frame.length = frame.length << 8U | std::to_integer<std::uint32_t>(bytes[4 + i]);
   return frame.type >= FrameType::kHello && frame.type <= FrameType::kLong;
 }
 

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -22,7 +24,7 @@ class MessageBuffer {
   }
 
   // Makes room for a message of `bytes` and keeps its content. Returns false if memory ran out or the message is too long.
-  bool reserve(std::size_t bytes) { return bytes <= capacity_ || grow(bytes); }
+  [[nodiscard]] bool reserve(std::size_t bytes) { return bytes <= capacity_ || grow(bytes); }
   // Frees memory that only a very long message needs.
   void shrink();
 

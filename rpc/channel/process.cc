@@ -8,8 +8,10 @@
 
 #include <atomic>
 #include <cerrno>
-#include <mutex>
 
+#include "base/drive_lock.h"
+#include "base/kernel.h"
+#include "base/unique_fd.h"
 #include "exs/exs.h"
 
 namespace exs::rpc {
@@ -20,24 +22,22 @@ std::atomic<char*> mark{nullptr};
 
 }  // namespace
 
-bool start_library() {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  if (is_own_process()) return true;
-  if (mark.load() != nullptr) {
-    errno = EOPNOTSUPP;  // this is a child; libexs belongs to its parent
-    return false;
-  }
-  const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  void* const page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return false;
-  if (madvise(page, bytes, MADV_WIPEONFORK) != 0 || exs_init(EXS_VERSION) != 0) {
-    munmap(page, bytes);
-    return false;
+Status start_library() noexcept {
+  static constinit Mutex mutex;
+  const LockGuard lock(mutex);
+  if (is_own_process()) return {};
+  if (mark.load() != nullptr) return Status(EOPNOTSUPP);
+  const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const page = kernel::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return Status(errno);
+  if (kernel::madvise(page, bytes, MADV_WIPEONFORK) != 0 || exs_init(EXS_VERSION) != 0) {
+    const Status why(errno);
+    kernel::munmap(page, bytes);
+    return why;
   }
   *static_cast<char*>(page) = 1;
   mark.store(static_cast<char*>(page));
-  return true;
+  return {};
 }
 
 bool is_own_process() noexcept {
@@ -45,12 +45,12 @@ bool is_own_process() noexcept {
   return page != nullptr && *page != 0;
 }
 
-bool has_descriptors() {
-  const int lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-  if (lowest >= 0) close(lowest);
+// The lowest free descriptor tells how many are in use.
+bool has_descriptors() noexcept {
+  const UniqueFd lowest(kernel::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
   rlimit limit{};
-  return getrlimit(RLIMIT_NOFILE, &limit) == 0 && lowest >= 0 &&
-         static_cast<rlim_t>(lowest) < limit.rlim_cur / 5 * 4;
+  return lowest.valid() && kernel::getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+         static_cast<rlim_t>(lowest.get()) < limit.rlim_cur / 5 * 4;
 }
 
 }  // namespace exs::rpc

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <time.h>
+
 #include <cerrno>
-#include <ctime>
+
+#include "base/kernel.h"
 
 namespace exs::rpc {
 
@@ -11,7 +14,7 @@ namespace exs::rpc {
 inline bool may_wait_again() {
   if (errno == ENOMEM) {
     constexpr timespec kMoment = {0, 1'000'000};
-    nanosleep(&kMoment, nullptr);
+    kernel::nanosleep(&kMoment, nullptr);
     return true;
   }
   return errno == EINTR;

@@ -1,4 +1,4 @@
-// Memory of one request, freed all at once. take() returns zeroed memory. Thread: one at a time.
+// Memory of one request, freed all at once. allocate() returns zeroed memory. Thread: one at a time.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
@@ -8,19 +8,21 @@
 
 namespace exs::rpc {
 
-class Arena {
+class RequestArena {
  public:
   // Returns NULL if memory ran out.
-  void* take(std::size_t bytes);
+  [[nodiscard]] void* allocate(std::size_t bytes);
   // Frees everything, and keeps some of the memory for the next request.
   void reset();
 
  private:
-  struct Block {
+  struct ArenaBlock {
     std::unique_ptr<std::byte[]> memory;
     std::size_t bytes = 0;
   };
-  std::vector<Block> blocks_;
+  bool add_block(std::size_t bytes);
+
+  std::vector<ArenaBlock> blocks_;
   std::size_t used_ = 0;  // in the last block
 };
 

@@ -4,33 +4,19 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
-#include "rpc/channel/clock.h"
+#include "base/clock.h"
+#include "base/refusal.h"
 #include "rpc/channel/process.h"
-#include "rpc/fast/codec.h"
-#include "rpc/fast/error_text.h"
+#include "rpc/fast/named_refusal.h"
 
 namespace exs::rpc {
 namespace {
 
 // After this much silence the client checks the connection before a call uses it: the server may have ended.
-constexpr std::int64_t kSilenceNs = 1'000'000;
-
-const char* name_of(const Call& call) {
-  return call.procedure->name;
-}
-
-int refuse_argument(int error, const char* procedure) {
-  if (error == EINVAL)
-    return refuse(error, "%s: an argument has a NULL, or a value that its type does not have", procedure);
-  if (error == EMSGSIZE)
-    return refuse(error, "%s: an argument has more elements than the interface or the server allows",
-                  procedure);
-  return refuse(error, "%s: no memory for its arguments", procedure);
-}
+constexpr std::uint64_t kSilenceNs = 1'000'000;
 
 }  // namespace
 
@@ -40,124 +26,138 @@ Client::Client(const ServerAddress& server, const exs_rpc_interface_t& interface
   for (std::uint32_t i = 0; i < kSlotsMax; ++i) slots_[i].sequence = i;
 }
 
-Client::Section::~Section() {
+// The analysis cannot follow a lock that is given up for a call and may be gone after it.
+Client::Section::~Section() EXS_NO_THREAD_SAFETY_ANALYSIS {
   while (client_.ended_ != nullptr) {
-    Call& call = *std::exchange(client_.ended_, client_.ended_->next_ended);
-    const auto ended = std::exchange(call.ended, nullptr);
+    ClientCall& call = *std::exchange(client_.ended_, client_.ended_->next_ended);
+    const auto on_end = std::exchange(call.on_end, nullptr);
     void* const user = call.user;
-    next_ = std::exchange(client_.telling_, this);
-    lock.unlock();
-    ended(user);
+    next_ = std::exchange(client_.reporting_, this);
+    client_.mutex_.unlock();
+    on_end(user);
     if (!has_client_) return;
-    lock.lock();
-    Section** place = &client_.telling_;
+    client_.mutex_.lock();
+    Section** place = &client_.reporting_;
     while (*place != this) place = &(*place)->next_;
     *place = next_;
   }
+  client_.mutex_.unlock();
 }
 
 // One-way calls must not be lost.
 Client::~Client() {
-  Lock lock(mutex_);
-  for (Section* section = telling_; section != nullptr; section = section->next_)
+  const LockGuard lock(mutex_);
+  for (Section* section = reporting_; section != nullptr; section = section->next_)
     section->has_client_ = false;
-  const std::int64_t end_ns = now_ns() + settings_.call_ns;
-  const auto is_oneway = [](const Slot& slot) {
+  const std::uint64_t end_ns = limit_after(monotonic_ns(), settings_.call_ns);
+  const auto is_oneway = [](const CallSlot& slot) {
     return slot.call != nullptr && (slot.call->procedure->flags & EXS_RPC_ONEWAY) != 0;
   };
-  while (has_own_queue() && binding_ != nullptr && !is_broken_ && is_own_process() &&
+  while (has_own_queue() && is_usable() && is_own_process() &&
          std::any_of(slots_.begin(), slots_.end(), is_oneway))
-    if (!look(lock, end_ns)) break;
+    if (!look_until(end_ns, monotonic_ns())) break;
 }
 
-int Client::connect(std::int64_t limit_ns) {
+Status Client::connect() {
+  const LockGuard lock(mutex_);
+  return connect_for(settings_.connect_ns);
+}
+
+Status Client::connect_for(std::int64_t limit_ns) {
+  EXS_CHECK(connection_ == ConnectionState::kNone && binding_ == nullptr);
   const std::int64_t connect_ns = std::min(limit_ns, settings_.connect_ns);
-  const BindingWish wish{settings_.slots, settings_.longest, settings_.window, {settings_.queue, this}};
-  binding_ = ClientBinding::make(server_, interface_, wish, connect_ns);
-  is_broken_ = owes_receive_ = false;
-  active_ns_ = now_ns();
-  return binding_ == nullptr ? -1 : 0;
+  const BindingParameters parameters{
+      settings_.slots, settings_.longest, settings_.window, {settings_.queue, this}};
+  auto made = ClientBinding::make(server_, interface_, parameters, connect_ns);
+  if (!made) return made.error();
+  binding_ = std::move(*made);
+  connection_ = ConnectionState::kUsable;
+  owes_receive_ = false;
+  active_ns_ = monotonic_ns();
+  return {};
 }
 
-int Client::call(std::uint32_t procedure, const void* argument, void* result, exs_rpc_context_t* context) {
-  const std::int64_t start_ns = now_ns();
-  const bool has_time = context != nullptr && context->timeout_ns > 0;
-  const std::int64_t end_ns = start_ns + (has_time ? context->timeout_ns : settings_.call_ns);
-  const Wish wish{procedure, argument, result, context, start_ns, end_ns, has_own_queue()};
-  if (const int error = check(wish); error != 0) return error;
+Client::CallParameters Client::parameters_of(std::uint32_t procedure, const void* argument, void* result,
+                                             exs_rpc_context_t* context, bool may_wait) const {
+  const std::uint64_t start_ns = monotonic_ns();
+  const bool has_limit = context != nullptr && context->timeout_ns > 0;
+  const std::int64_t limit_ns = has_limit ? context->timeout_ns : settings_.call_ns;
+  return {procedure, may_wait, argument, result, context, start_ns, limit_after(start_ns, limit_ns)};
+}
+
+Status Client::call(std::uint32_t procedure, const void* argument, void* result, exs_rpc_context_t* context) {
+  const CallParameters parameters = parameters_of(procedure, argument, result, context, has_own_queue());
+  if (const Status checked = check_parameters(parameters); !checked.ok()) return checked;
   const exs_rpc_procedure_t& called = interface_.procedures[procedure];
   if (!has_own_queue() && (called.flags & EXS_RPC_ONEWAY) == 0)
-    return refuse(EINVAL, "%s: the client is on a queue of the program's: begin the call, and wait there",
-                  called.name);
-  Section section(*this);
-  Lock& lock = section.lock;
+    return refuse_named(EINVAL, called.name,
+                        "the client is on a queue of the program's: begin the call, and wait there");
+  const Section section(*this);
   const bool is_idempotent = (called.flags & EXS_RPC_IDEMPOTENT) != 0;
   for (int tries = is_idempotent ? 2 : 1;; --tries) {
-    exs_rpc_call* const call = start(wish, lock);
-    if (call == nullptr) return -1;
-    if (!call->has_owner) return 0;  // one-way
-    wait(*call, lock, start_ns);
-    if (call->error == ECONNRESET && tries > 1) {
-      call->has_owner = false;
-      recycle(*call);
+    const Result<exs_rpc_call*> started = start_call(parameters);
+    if (!started) return started.error();
+    ClientCall& call = **started;
+    if (!call.has_owner) return {};  // one-way
+    await_end(call, parameters.start_ns);
+    if (call.outcome == Status(ECONNRESET) && tries > 1) {
+      call.has_owner = false;
+      recycle(call);
       continue;
     }
-    return tell(*call, result);
+    return report_outcome(call, result);
   }
 }
 
-exs_rpc_call* Client::begin(std::uint32_t procedure, const void* argument, exs_rpc_context_t* context) {
-  const std::int64_t start_ns = now_ns();
-  const bool has_time = context != nullptr && context->timeout_ns > 0;
-  const std::int64_t end_ns = start_ns + (has_time ? context->timeout_ns : settings_.call_ns);
-  const Wish wish{procedure, argument, nullptr, context, start_ns, end_ns, false};
-  if (check(wish) != 0) return nullptr;
-  if ((interface_.procedures[procedure].flags & EXS_RPC_ONEWAY) != 0) {
-    refuse(EINVAL, "%s: a one-way call has no end: call it", interface_.procedures[procedure].name);
-    return nullptr;
-  }
-  Section section(*this);
-  return start(wish, section.lock);
-}
-
-int Client::end(Call& call, void* result) {
-  Section section(*this);
-  if (!has_own_queue() && !call.has_ended)
-    return refuse(EAGAIN, "%s: the call has not ended: exs_rpc_on_end() tells when", name_of(call));
-  wait(call, section.lock, now_ns());
-  return tell(call, result);
-}
-
-bool Client::has_ended(Call& call) {
-  Section section(*this);
-  if (has_own_queue() && !call.has_ended && !is_watched_) look_for(section.lock, 0);
-  if (!call.has_ended && call.end_ns <= now_ns()) give_up(call, ETIMEDOUT);
-  return call.has_ended;
-}
-
-void Client::cancel(Call& call) {
+Result<exs_rpc_call*> Client::begin_call(std::uint32_t procedure, const void* argument,
+                                         exs_rpc_context_t* context) {
+  const CallParameters parameters = parameters_of(procedure, argument, nullptr, context, false);
+  if (const Status checked = check_parameters(parameters); !checked.ok()) return failure(checked);
+  const exs_rpc_procedure_t& called = interface_.procedures[procedure];
+  if ((called.flags & EXS_RPC_ONEWAY) != 0)
+    return failure(refuse_named(EINVAL, called.name, "a one-way call has no end: call it"));
   const Section section(*this);
-  if (call.has_ended) return;
+  return start_call(parameters);
+}
+
+Status Client::end_call(ClientCall& call, void* result) {
+  const Section section(*this);
+  if (!has_own_queue() && !call.has_ended())
+    return refuse_named(EAGAIN, call.procedure->name, "the call has not ended: exs_rpc_on_end() tells when");
+  await_end(call, monotonic_ns());
+  return report_outcome(call, result);
+}
+
+bool Client::has_ended(ClientCall& call) {
+  const Section section(*this);
+  if (has_own_queue() && !call.has_ended() && watch_ == WatchState::kNobody) watch_connection(0);
+  if (!call.has_ended() && call.end_ns <= monotonic_ns()) give_up(call, ETIMEDOUT);
+  return call.has_ended();
+}
+
+void Client::cancel(ClientCall& call) {
+  const Section section(*this);
+  if (call.has_ended()) return;
   give_up(call, ECANCELED);
   wake_waiting();
 }
 
-void Client::on_end(Call& call, void (*ended)(void* user), void* user) {
+void Client::on_end(ClientCall& call, void (*ended)(void* user), void* user) {
   const Section section(*this);
   forget_end(call);
-  call.ended = ended;
+  call.on_end = ended;
   call.user = user;
-  if (call.has_ended) note_end(call);
+  if (call.has_ended()) note_end(call);
 }
 
-void Client::note_end(Call& call) {
-  if (call.ended != nullptr) call.next_ended = std::exchange(ended_, &call);
+void Client::note_end(ClientCall& call) {
+  if (call.on_end != nullptr) call.next_ended = std::exchange(ended_, &call);
 }
 
-void Client::forget_end(Call& call) {
-  if (call.ended == nullptr) return;
-  call.ended = nullptr;
-  for (Call** place = &ended_; *place != nullptr; place = &(*place)->next_ended) {
+void Client::forget_end(ClientCall& call) {
+  if (call.on_end == nullptr) return;
+  call.on_end = nullptr;
+  for (ClientCall** place = &ended_; *place != nullptr; place = &(*place)->next_ended) {
     if (*place != &call) continue;
     *place = call.next_ended;
     return;
@@ -167,159 +167,133 @@ void Client::forget_end(Call& call) {
 bool Client::take_event(const exs_event_t& event) {
   if (event.exs_evt_ahandle != this) return false;
   const Section section(*this);
-  if (binding_ == nullptr || is_broken_ || event.exs_evt_socket != binding_->link().socket()) return true;
-  take(event);
-  if (std::exchange(owes_receive_, false) && !is_broken_ && !binding_->link().receive_next())
-    lose_binding(errno);
+  if (!is_usable() || event.exs_evt_socket != binding_->link().socket()) return true;
+  take_event_of_binding(event);
+  post_owed_receive();
   return true;
 }
 
 exs_rpc_client_info_t Client::info() {
-  const Lock lock(mutex_);
+  const LockGuard lock(mutex_);
   exs_rpc_client_info_t info{};
-  if (binding_ == nullptr || is_broken_) return info;
-  Link& link = binding_->link();
+  if (!is_usable()) return info;
+  MessageLink& link = binding_->link();
   socklen_t length = sizeof info.provider;
   exs_getsockopt(link.socket(), SOL_EXS, EXS_SO_PROVIDER, info.provider, &length);
   info.slots = binding_->slots();
   info.mapped = binding_->window() != nullptr ? 1 : 0;
-  info.bytes_sent = link.sent_bytes;
-  info.bytes_received = link.received_bytes;
+  info.bytes_sent = link.sent_bytes();
+  info.bytes_received = link.received_bytes();
   return info;
 }
 
-int Client::check(const Wish& wish) const {
-  if (wish.context != nullptr) {
-    wish.context->outcome = EXS_RPC_NOT_EXECUTED;
-    wish.context->remote_status = 0;
-    wish.context->server_us = 0;
-    if (wish.context->timeout_ns < 0 || (wish.context->flags & ~(EXS_RPC_IN_PLACE | EXS_RPC_TIMED)) != 0)
-      return refuse(EINVAL, "%s: a time or flag of the context: set it to zero first", interface_.name);
+Status Client::check_parameters(const CallParameters& parameters) const {
+  if (parameters.context != nullptr) {
+    exs_rpc_context_t& context = *parameters.context;
+    context.outcome = EXS_RPC_NOT_EXECUTED;
+    context.remote_status = 0;
+    context.server_us = 0;
+    constexpr std::uint32_t kFlags = EXS_RPC_IN_PLACE | EXS_RPC_TIMED;
+    if (context.timeout_ns < 0 || (context.flags & ~kFlags) != 0)
+      return refuse_named(EINVAL, interface_.name, "a time or flag of the context: set it to zero first");
   }
-  if (wish.procedure >= interface_.procedures_count)
-    return refuse(EINVAL, "%s has %u procedures, not %u: use its stubs", interface_.name,
-                  interface_.procedures_count, wish.procedure + 1);
-  const exs_rpc_procedure_t& procedure = interface_.procedures[wish.procedure];
-  if (procedure.argument != nullptr && wish.argument == nullptr)
-    return refuse(EINVAL, "%s: no argument", procedure.name);
-  if (procedure.result != nullptr && wish.may_wait && wish.result == nullptr)
-    return refuse(EINVAL, "%s: no room for its result", procedure.name);
-  if (!is_own_process())
-    return refuse(EOPNOTSUPP,
-                  "%s: a child of fork has no exs of its parent: fork before, or execute a program",
-                  procedure.name);
-  return 0;
+  if (parameters.procedure < interface_.procedures_count) return check_procedure(parameters);
+  const Decimal count(interface_.procedures_count);
+  const Decimal wanted(parameters.procedure);
+  return refuse_in_words(EINVAL, {interface_.name, " has ", count.text(), " procedures, and none at place ",
+                                  wanted.text(), ": use its stubs"});
 }
 
-// Returns a call that has been sent, or NULL with errno.
-exs_rpc_call* Client::start(const Wish& wish, Lock& lock) {
-  const exs_rpc_procedure_t& procedure = interface_.procedures[wish.procedure];
-  for (int tries = 2;; --tries) {
-    if (ensure_binding(lock, wish) != 0) return nullptr;
-    switch (binding_->verdict(wish.procedure)) {
-      case Verdict::kCallable: break;
-      case Verdict::kAbsent: refuse(ENOSYS, "the server does not have %s", procedure.name); return nullptr;
-      default:
-        refuse(EPROTONOSUPPORT,
-               "the server has %s with other types: make the stubs of both from one interface",
-               procedure.name);
-        return nullptr;
-    }
-    int error = 0;
-    exs_rpc_call* call = start_now(wish, error);
-    if (call == nullptr && error == EAGAIN && !wish.may_wait) call = queue(wish, error);
-    if (call != nullptr) return call;
-    if (error == EAGAIN && wish.may_wait) {
-      const bool has_room = wait_for_room(wish, lock);
-      if (!has_room && (!is_broken_ || tries == 1)) return nullptr;
-      if (has_room) ++tries;
-    } else if (error == EAGAIN) {
-      refuse(EAGAIN, "%s: %u calls are under way: end one, or ask for more slots", procedure.name,
-             binding_->slots());
-      return nullptr;
-    } else if (!is_broken_) {
-      refuse_argument(error, procedure.name);
-      return nullptr;
-    } else if (tries == 1) {  // nothing has left, so a second binding has been tried
-      refuse(ECONNRESET, "%s: the connection broke: %s", procedure.name, std::strerror(error));
-      return nullptr;
-    }
-  }
+Status Client::check_procedure(const CallParameters& parameters) const {
+  const exs_rpc_procedure_t& procedure = interface_.procedures[parameters.procedure];
+  if (procedure.argument != nullptr && parameters.argument == nullptr)
+    return refuse_named(EINVAL, procedure.name, "no argument");
+  if (procedure.result != nullptr && parameters.may_wait && parameters.result == nullptr)
+    return refuse_named(EINVAL, procedure.name, "no room for its result");
+  if (is_own_process()) return {};
+  return refuse_named(EOPNOTSUPP, procedure.name,
+                      "a child of fork has no exs of its parent: fork before, or execute a program");
 }
 
-int Client::ensure_binding(Lock& lock, const Wish& wish) {
+Status Client::ensure_binding(const CallParameters& parameters) {
   if (!has_own_queue()) {
-    if (!is_broken_) return 0;
-    return refuse(ECONNRESET, "%s: the connection broke: open another client", interface_.name);
+    if (is_usable()) return {};
+    return refuse_named(ECONNRESET, interface_.name, "the connection broke: open another client");
   }
-  const auto is_silent = [&] {
-    return wish.start_ns - active_ns_ > kSilenceNs && !is_watched_ && !is_broken_;
-  };
-  if (binding_ != nullptr && is_silent()) look_for(lock, 0);
-  if (binding_ != nullptr && !is_broken_) {
-    active_ns_ = wish.start_ns;
-    return 0;
+  const bool is_silent = parameters.start_ns > active_ns_ && parameters.start_ns - active_ns_ > kSilenceNs;
+  if (is_usable() && is_silent && watch_ == WatchState::kNobody) watch_connection(0);
+  if (is_usable()) {
+    active_ns_ = parameters.start_ns;
+    return {};
   }
-  while (is_watched_) look(lock, wish.end_ns);  // another thread is about to see the end
-  if (binding_ != nullptr && !is_broken_) return 0;
+  while (watch_ != WatchState::kNobody)
+    look_until(parameters.end_ns, monotonic_ns());  // it is about to see the end
+  if (is_usable()) return {};
   binding_.reset();
-  return connect(std::max<std::int64_t>(wish.end_ns - now_ns(), 1));
+  connection_ = ConnectionState::kNone;
+  return connect_for(std::max<std::int64_t>(wait_left(parameters.end_ns, monotonic_ns()), 1));
 }
 
-void Client::wait(Call& call, Lock& lock, std::int64_t time_ns) {
-  for (; !call.has_ended; time_ns = now_ns())
-    if (!look_for(lock, std::max<std::int64_t>(call.end_ns - time_ns, 0)) && !call.has_ended)
-      give_up(call, ETIMEDOUT);
+void Client::await_end(ClientCall& call, std::uint64_t time_ns) {
+  for (; !call.has_ended(); time_ns = monotonic_ns())
+    if (!look_until(call.end_ns, time_ns) && !call.has_ended()) give_up(call, ETIMEDOUT);
 }
 
-bool Client::look(Lock& lock, std::int64_t end_ns) {
-  return look_for(lock, std::max<std::int64_t>(end_ns - now_ns(), 0));
+bool Client::look_until(std::uint64_t end_ns, std::uint64_t time_ns) {
+  if (watch_ == WatchState::kNobody) return watch_connection(wait_left(end_ns, time_ns));
+  ++waiting_;
+  const bool is_in_time = progress_.wait_until(mutex_, end_ns);
+  --waiting_;
+  return is_in_time;
 }
 
-bool Client::look_for(Lock& lock, std::int64_t left_ns) {
-  if (is_watched_) {
-    ++waiting_;
-    const auto told = progress_.wait_for(lock, std::chrono::nanoseconds(left_ns));
-    --waiting_;
-    return told == std::cv_status::no_timeout;
-  }
-  if (std::exchange(owes_receive_, false) && !is_broken_ && !binding_->link().receive_next())
-    lose_binding(errno);
-  is_watched_ = true;
-  is_woken_ = false;
-  lock.unlock();
+// Nobody else ends the binding before watch_ is kNobody again.
+bool Client::watch_connection(std::int64_t limit_ns) {
+  EXS_CHECK(watch_ == WatchState::kNobody && binding_ != nullptr);
+  post_owed_receive();
+  watch_ = WatchState::kOne;
+  ClientBinding& binding = *binding_;
+  mutex_.unlock();
   constexpr std::size_t kEvents = 16;
   std::array<exs_event_t, kEvents> events;
-  const int count = binding_->wait(events, left_ns);
+  const int count = binding.wait(events, limit_ns);
   const int error = errno;
-  lock.lock();
-  is_watched_ = false;
-  for (int i = 0; i < count; ++i) take(events[static_cast<std::size_t>(i)]);
+  mutex_.lock();
+  watch_ = WatchState::kNobody;
+  for (int i = 0; i < count; ++i) take_event_of_binding(events[static_cast<std::size_t>(i)]);
   const bool has_replies = take_replies();
   if (count < 0 && error != EINTR) lose_binding(error);
   if (waiting_ > 0) progress_.notify_all();
   return count != 0 || has_replies;
 }
 
+void Client::post_owed_receive() {
+  if (!std::exchange(owes_receive_, false) || !is_usable()) return;
+  if (const Status posted = binding_->link().receive_next(); !posted.ok()) lose_binding(posted.error());
+}
+
 // Calls have ended without an event of the connection: their threads check again. One event is enough for the thread that watches.
 void Client::wake_waiting() {
-  if (is_watched_ && !std::exchange(is_woken_, true)) binding_->wake();
+  if (watch_ == WatchState::kOne) {
+    watch_ = WatchState::kWoken;
+    binding_->wake();
+  }
   if (waiting_ > 0) progress_.notify_all();
 }
 
-void Client::take(const exs_event_t& event) {
-  if (is_broken_) return;
+void Client::take_event_of_binding(const exs_event_t& event) {
+  if (!is_usable()) return;
   const ClientWindow* const window = binding_->window();
   if (window != nullptr && event.exs_evt_socket == window->socket()) {
     if (ClientWindow::is_end(event)) lose_binding(ECONNRESET);
     return;
   }
-  Link& link = binding_->link();
+  MessageLink& link = binding_->link();
   if (event.exs_evt_socket != link.socket()) return;  // of a window that could not be made
-  switch (link.take(event)) {
-    case Link::News::kNothing: break;
-    case Link::News::kEnd: lose_binding(link.error()); break;
-    case Link::News::kMessage:
+  switch (link.take_event(event)) {
+    case MessageLink::News::kNothing: break;
+    case MessageLink::News::kEnd: lose_binding(link.why_ended().error()); break;
+    case MessageLink::News::kMessage:
       owes_receive_ = true;
       if (link.type() != FrameType::kMessage || !take_reply(link.received())) lose_binding(EPROTO);
   }
@@ -327,14 +301,14 @@ void Client::take(const exs_event_t& event) {
 
 // Takes the replies in the window. Returns false if there was none.
 bool Client::take_replies() {
-  ClientWindow* const window = is_broken_ ? nullptr : binding_->window();
+  ClientWindow* const window = is_usable() ? binding_->window() : nullptr;
   if (window == nullptr) return false;
   bool is_any = false;
   for (;;) {
-    const auto message = window->receive();
+    const auto message = window->receive_reply();
     if (message.empty()) return is_any;
     is_any = true;
-    binding_->link().received_bytes += message.size();
+    binding_->link().count_received(message.size());
     if (take_reply(message)) continue;
     lose_binding(EPROTO);
     return true;
@@ -343,50 +317,60 @@ bool Client::take_replies() {
 
 // Returns false if the server broke the protocol.
 bool Client::take_reply(std::span<const std::byte> message) {
-  Header header;
-  if (!get_header(message, header) || header.kind != Kind::kReply) return false;
+  CallHeader header;
+  if (!get_header(message, header) || header.kind != CallMessage::kReply) return false;
   const std::uint32_t slot = header.sequence % kSlotsMax;
   if (slot >= binding_->slots()) return false;
   if (slots_[slot].call == nullptr || slots_[slot].sequence != header.sequence) return false;
-  Call& call = *slots_[slot].call;
-  if (!call.has_ended) finish(call, header, message.subspan(kHeaderBytes));
-  const bool is_good = call.error != EPROTO;
+  ClientCall& call = *slots_[slot].call;
+  if (!call.has_ended()) {
+    finish_call(call, header, message.subspan(kHeaderBytes));
+    if (call.outcome == Status(EPROTO)) {
+      leave_slot(call);
+      return false;
+    }
+  }
   leave_slot(call);
-  if (is_good) send_queued();
-  return is_good;
+  send_queued();
+  return true;
 }
 
-// The slot stays taken until the reply has arrived.
-void Client::give_up(Call& call, int error) {
-  conclude(call, error, call.is_queued ? EXS_RPC_NOT_EXECUTED : EXS_RPC_UNKNOWN);
-  if (call.slot == kNoSlot || is_broken_ || (call.procedure->flags & EXS_RPC_ONEWAY) != 0) return;
-  Header header;
+// A slot stays taken until the reply has arrived.
+void Client::give_up(ClientCall& call, int error) {
+  const bool was_in_slot = call.is_in_slot();
+  conclude(call, was_in_slot ? CallState::kInSlotOver : CallState::kQueuedOver,
+           {Status(error), was_in_slot ? EXS_RPC_UNKNOWN : EXS_RPC_NOT_EXECUTED});
+  if (!was_in_slot || !is_usable() || (call.procedure->flags & EXS_RPC_ONEWAY) != 0) return;
+  CallHeader header;
   header.sequence = call.sequence;
-  header.kind = Kind::kCancel;
-  if (!binding_->link().send_frame(FrameType::kMessage, bytes_of(header))) lose_binding(errno);
+  header.kind = CallMessage::kCancel;
+  const Status sent = binding_->link().send_frame(FrameType::kMessage, bytes_of(header));
+  if (!sent.ok()) lose_binding(sent.error());
 }
 
-void Client::conclude(Call& call, int error, int outcome) {
-  call.has_ended = true;
-  call.error = error;
-  if (call.context != nullptr) call.context->outcome = outcome;
+void Client::conclude(ClientCall& call, CallState state, const CallOutcome& outcome) {
+  EXS_CHECK(!call.has_ended());
+  call.move_to(state);
+  call.outcome = outcome.status;
+  if (call.context != nullptr) call.context->outcome = outcome.executed;
   note_end(call);
 }
 
 void Client::lose_binding(int error) {
-  if (is_broken_) return;
-  is_broken_ = true;
+  if (!is_usable()) return;
+  connection_ = ConnectionState::kBroken;
   binding_->link().break_off();
-  const int told = error == EPROTO ? EPROTO : ECONNRESET;
-  for (const Slot& slot : slots_) {
+  const Status outcome(error == EPROTO ? EPROTO : ECONNRESET);
+  for (const CallSlot& slot : slots_) {
     if (slot.call == nullptr) continue;
-    Call& call = *slot.call;
-    if (!call.has_ended) conclude(call, told, EXS_RPC_UNKNOWN);
+    ClientCall& call = *slot.call;
+    if (!call.has_ended()) conclude(call, CallState::kInSlotOver, {outcome, EXS_RPC_UNKNOWN});
     leave_slot(call);
   }
   while (first_queued_ != nullptr) {
-    Call& call = take_queued();
-    if (!call.has_ended) conclude(call, told, EXS_RPC_NOT_EXECUTED);
+    ClientCall& call = pop_queued();
+    if (!call.has_ended()) conclude(call, CallState::kQueuedOver, {outcome, EXS_RPC_NOT_EXECUTED});
+    call.move_to(CallState::kEnded);
     recycle(call);
   }
   wake_waiting();

@@ -9,53 +9,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <sys/socket.h>
+
 #include <array>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/annotations.h"
+#include "base/condition.h"
+#include "base/drive_lock.h"
+#include "base/status.h"
 #include "rpc/fast/client_binding.h"
+#include "rpc/fast/client_call.h"
 #include "rpc/fast/outgoing.h"
-
-namespace exs::rpc {
-
-class Client;
-
-inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
-
-struct Call {
-  Client* client = nullptr;
-  std::uint32_t slot = kNoSlot;  // while its reply is pending
-  std::uint32_t sequence = 0;    // the slot, and above it the count of its uses
-  bool has_owner = false;        // the program will ask for the outcome
-  bool has_ended = false;        // the outcome is known
-  bool is_queued = false;        // its message waits for a slot
-  Call* next = nullptr;          // in the list of queued or free calls
-  const exs_rpc_procedure_t* procedure = nullptr;
-  exs_rpc_context_t* context = nullptr;
-  void* result = nullptr;  // where the result goes on arrival; NULL: it is kept for end()
-  bool is_in_place = false;
-  std::uint16_t place = 0;  // of the procedure in the client's table
-  bool is_timed = false;
-  std::vector<std::byte> short_message;  // of a queued call: header and arguments
-  MessageBuffer long_message;
-  std::size_t message_bytes = 0;
-  std::int64_t limit_ns = 0;  // the limit in the call's header
-  std::int64_t end_ns = 0;
-  int error = 0;
-  void (*ended)(void* user) = nullptr;  // called once, after the end
-  void* user = nullptr;
-  Call* next_ended = nullptr;
-  MessageBuffer reply;
-  std::size_t reply_bytes = 0;
-};
-
-}  // namespace exs::rpc
-
-struct exs_rpc_call : exs::rpc::Call {};
 
 namespace exs::rpc {
 
@@ -76,29 +44,26 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Here and below: returns 0, or -1 with errno and error_text().
-  int connect(std::int64_t limit_ns = INT64_MAX);
-  int call(std::uint32_t procedure, const void* argument, void* result, exs_rpc_context_t* context);
-  exs_rpc_call* begin(std::uint32_t procedure, const void* argument, exs_rpc_context_t* context);
-  int end(Call& call, void* result);
-  bool has_ended(Call& call);
-  void cancel(Call& call);
-  void on_end(Call& call, void (*ended)(void* user), void* user);
+  Status connect();
+  Status call(std::uint32_t procedure, const void* argument, void* result, exs_rpc_context_t* context);
+  Result<exs_rpc_call*> begin_call(std::uint32_t procedure, const void* argument, exs_rpc_context_t* context);
+  Status end_call(ClientCall& call, void* result);
+  bool has_ended(ClientCall& call);
+  void cancel(ClientCall& call);
+  void on_end(ClientCall& call, void (*ended)(void* user), void* user);
   // Handles an event of the program's queue. Returns false if it belongs to another object.
   bool take_event(const exs_event_t& event);
   exs_rpc_client_info_t info();
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
-  // Holds the lock. Its end releases the lock, and calls `ended` of each call that has ended. Such a function may end other calls, which
-  // are not reported any more then, or delete the client.
-  class Section {
+  // Holds the mutex. Its end releases the mutex, and calls `on_end` of each call that has ended. Such a function may end other calls,
+  // which are not reported any more then, or delete the client.
+  class EXS_SCOPED_CAPABILITY Section {
    public:
-    explicit Section(Client& client) : lock(client.mutex_), client_(client) {}
-    ~Section();
+    explicit Section(Client& client) EXS_ACQUIRE(client.mutex_) : client_(client) { client_.mutex_.lock(); }
+    ~Section() EXS_RELEASE();
     Section(const Section&) = delete;
     Section& operator=(const Section&) = delete;
-    Lock lock;
 
    private:
     friend Client;
@@ -108,78 +73,107 @@ class Client {
   };
 
   // The parameters of a call, on the way from its stub to a slot.
-  struct Wish {
+  struct CallParameters {
     std::uint32_t procedure;
+    bool may_wait;
     const void* argument;
     void* result;
     exs_rpc_context_t* context;
-    std::int64_t start_ns;
-    std::int64_t end_ns;
-    bool may_wait;
+    std::uint64_t start_ns;
+    std::uint64_t end_ns;
+  };
+  struct CallSlot {
+    ClientCall* call = nullptr;
+    std::uint32_t sequence = 0;  // of its last call
   };
 
-  int check(const Wish& wish) const;
-  exs_rpc_call* start(const Wish& wish, Lock& lock);
-  int ensure_binding(Lock& lock, const Wish& wish);
-  exs_rpc_call* take_call(const Wish& wish);
-  void recycle(Call& call);
-  void forsake(Call& call);
-  [[nodiscard]] bool has_free_slot() const;
-  void take_slot(Call& call);
-  void leave_slot(Call& call);
-  exs_rpc_call* start_now(const Wish& wish, int& error);
-  exs_rpc_call* queue(const Wish& wish, int& error);
-  void keep_message(Call& call);
-  bool send_kept_message(Call& call);
-  Call& take_queued();
-  void send_queued();
-  bool wait_for_room(const Wish& wish, Lock& lock);
-  int write(const Wish& wish, Outgoing& message, std::size_t& bytes);
-  static Header header_of(const Call& call, std::size_t bytes);
+  [[nodiscard]] CallParameters parameters_of(std::uint32_t procedure, const void* argument, void* result,
+                                             exs_rpc_context_t* context, bool may_wait) const;
+  Status check_parameters(const CallParameters& parameters) const;
+  Status check_procedure(const CallParameters& parameters) const;
+
+  Status connect_for(std::int64_t limit_ns) EXS_REQUIRES(mutex_);
+  Status ensure_binding(const CallParameters& parameters) EXS_REQUIRES(mutex_);
+  [[nodiscard]] Status check_verdict(const CallParameters& parameters) const EXS_REQUIRES(mutex_);
+  Result<exs_rpc_call*> start_call(const CallParameters& parameters) EXS_REQUIRES(mutex_);
+  Result<exs_rpc_call*> start_now(const CallParameters& parameters) EXS_REQUIRES(mutex_);
+  Result<exs_rpc_call*> queue_call(const CallParameters& parameters) EXS_REQUIRES(mutex_);
+  Status refuse_start(const CallParameters& parameters, int error) const EXS_REQUIRES(mutex_);
+  Status wait_for_room(const CallParameters& parameters) EXS_REQUIRES(mutex_);
+  Status write_argument(const CallParameters& parameters, OutgoingMessage& message, std::size_t& bytes) const
+      EXS_REQUIRES(mutex_);
+  static CallHeader header_of(const ClientCall& call, std::size_t bytes);
+
+  exs_rpc_call* take_call(const CallParameters& parameters) EXS_REQUIRES(mutex_);
+  void recycle(ClientCall& call) EXS_REQUIRES(mutex_);
+  void forsake(ClientCall& call) EXS_REQUIRES(mutex_);
+  [[nodiscard]] bool has_free_slot() const EXS_REQUIRES(mutex_);
+  void take_slot(ClientCall& call) EXS_REQUIRES(mutex_);
+  void leave_slot(ClientCall& call) EXS_REQUIRES(mutex_);
+  Status keep_message(ClientCall& call) EXS_REQUIRES(mutex_);
+  Status send_kept_message(ClientCall& call) EXS_REQUIRES(mutex_);
+  ClientCall& pop_queued() EXS_REQUIRES(mutex_);
+  void send_queued() EXS_REQUIRES(mutex_);
+
   // `time_ns` is about now.
-  void wait(Call& call, Lock& lock, std::int64_t time_ns);
+  void await_end(ClientCall& call, std::uint64_t time_ns) EXS_REQUIRES(mutex_);
   // Waits for an event. Returns false when the time is over.
-  bool look(Lock& lock, std::int64_t end_ns);
-  bool look_for(Lock& lock, std::int64_t left_ns);
-  void wake_waiting();
-  void take(const exs_event_t& event);
-  bool take_replies();
-  bool take_reply(std::span<const std::byte> message);
-  void finish(Call& call, const Header& header, std::span<const std::byte> body);
-  int place_result(Call& call, std::span<const std::byte> body, void* result);
+  bool look_until(std::uint64_t end_ns, std::uint64_t time_ns) EXS_REQUIRES(mutex_);
+  bool watch_connection(std::int64_t limit_ns) EXS_REQUIRES(mutex_);
+  void post_owed_receive() EXS_REQUIRES(mutex_);
+  void wake_waiting() EXS_REQUIRES(mutex_);
+  void take_event_of_binding(const exs_event_t& event) EXS_REQUIRES(mutex_);
+  bool take_replies() EXS_REQUIRES(mutex_);
+  [[nodiscard]] bool take_reply(std::span<const std::byte> message) EXS_REQUIRES(mutex_);
+  void finish_call(ClientCall& call, const CallHeader& header, std::span<const std::byte> body)
+      EXS_REQUIRES(mutex_);
+  Status place_result(ClientCall& call, std::span<const std::byte> body, void* result) EXS_REQUIRES(mutex_);
+  void give_up(ClientCall& call, int error) EXS_REQUIRES(mutex_);
+  void note_end(ClientCall& call) EXS_REQUIRES(mutex_);
+  void forget_end(ClientCall& call) EXS_REQUIRES(mutex_);
+  void conclude(ClientCall& call, CallState state, const CallOutcome& outcome) EXS_REQUIRES(mutex_);
+  CallOutcome read_outcome(ClientCall& call, const CallHeader& header, std::span<const std::byte> body)
+      EXS_REQUIRES(mutex_);
+  Status report_outcome(ClientCall& call, void* result) EXS_REQUIRES(mutex_);
+  void lose_binding(int error) EXS_REQUIRES(mutex_);
+
   [[nodiscard]] bool has_own_queue() const { return settings_.queue == EXS_QHANDLE_INVALID; }
-  void give_up(Call& call, int error);
-  void note_end(Call& call);
-  void forget_end(Call& call);
-  void conclude(Call& call, int error, int outcome);
-  int tell(Call& call, void* result);
-  void lose_binding(int error);
+  [[nodiscard]] bool is_usable() const EXS_REQUIRES(mutex_) {
+    return connection_ == ConnectionState::kUsable;
+  }
+
+  // The thread that watches the connection, if any.
+  enum class WatchState : std::uint8_t {
+    kNobody,
+    kOne,
+    kWoken,  // that thread is about to return
+  };
+  enum class ConnectionState : std::uint8_t {
+    kNone,    // there is no binding
+    kUsable,  // of the binding
+    kBroken,
+  };
 
   const ServerAddress server_;
   const exs_rpc_interface_t& interface_;
   const ClientSettings settings_;
-  std::mutex mutex_;
-  std::condition_variable progress_;
-  bool is_watched_ = false;  // a thread watches the connection
-  bool is_woken_ = false;    // that thread is about to return
-  int waiting_ = 0;          // threads that wait for the one that watches
-  std::unique_ptr<ClientBinding> binding_;
-  bool is_broken_ = false;  // the binding is broken
-  bool owes_receive_ = false;
-  std::int64_t active_ns_ = 0;
-  std::deque<exs_rpc_call> calls_;  // grows to the most that were needed at a time
-  Call* free_calls_ = nullptr;
-  struct Slot {
-    Call* call = nullptr;
-    std::uint32_t sequence = 0;  // of its last call
-  };
-  std::array<Slot, kSlotsMax> slots_;
-  Call* first_queued_ = nullptr;
-  Call* last_queued_ = nullptr;
-  std::uint32_t queued_ = 0;
-  Call* ended_ = nullptr;       // list of ended calls to report
-  Section* telling_ = nullptr;  // list
-  MessageBuffer message_;
+  Mutex mutex_;
+  Condition progress_;
+  WatchState watch_ EXS_GUARDED_BY(mutex_) = WatchState::kNobody;
+  ConnectionState connection_ EXS_GUARDED_BY(mutex_) = ConnectionState::kNone;
+  bool owes_receive_ EXS_GUARDED_BY(mutex_) = false;
+  int waiting_ EXS_GUARDED_BY(mutex_) = 0;  // threads that wait for the one that watches
+  std::unique_ptr<ClientBinding> binding_ EXS_GUARDED_BY(mutex_);
+  std::uint64_t active_ns_ EXS_GUARDED_BY(mutex_) = 0;
+  std::deque<exs_rpc_call> calls_ EXS_GUARDED_BY(mutex_);  // grows to the most that were needed at a time
+  ClientCall* free_calls_ EXS_GUARDED_BY(mutex_) = nullptr;
+  std::array<CallSlot, kSlotsMax> slots_ EXS_GUARDED_BY(mutex_);
+  ClientCall* first_queued_ EXS_GUARDED_BY(mutex_) = nullptr;
+  ClientCall* last_queued_ EXS_GUARDED_BY(mutex_) = nullptr;
+  std::uint32_t queued_ EXS_GUARDED_BY(mutex_) = 0;
+  ClientCall* ended_ EXS_GUARDED_BY(mutex_) = nullptr;   // list of ended calls to report
+  Section* reporting_ EXS_GUARDED_BY(mutex_) = nullptr;  // list of sections that report ends
+  MessageBuffer message_ EXS_GUARDED_BY(mutex_);
 };
 
 }  // namespace exs::rpc

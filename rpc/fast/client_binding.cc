@@ -5,9 +5,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include "rpc/channel/clock.h"
+#include "base/clock.h"
+#include "base/refusal.h"
+#include "base/socket_address.h"
+#include "rpc/channel/close_socket.h"
 #include "rpc/channel/process.h"
-#include "rpc/fast/error_text.h"
+#include "rpc/fast/named_refusal.h"
 
 namespace exs::rpc {
 namespace {
@@ -16,37 +19,43 @@ constexpr int kQueueDepth = 256;
 // A window is watched this long before the client asks for the bell. The thread sees the bell without a sleep for a while longer.
 constexpr std::int64_t kSpinNs = 20'000;
 
-// Returns the socket, whose EXS_EVT_CONNECT goes to `queue`; -1 with errno.
-int begin_connect(const ServerAddress& server, exs_qhandle_t queue, std::int64_t limit_ns) {
+// Returns the socket, whose EXS_EVT_CONNECT goes to `queue`.
+Result<int> begin_connect(const ServerAddress& server, exs_qhandle_t queue, std::int64_t limit_ns) {
   const int socket = exs_socket(server.bytes.ss_family, SOCK_SEQPACKET, 0);
-  if (socket < 0) return -1;
+  if (socket < 0) return failure(errno);
   constexpr std::size_t kSmall = kFrameBytes + kInlineBytes;
   const int connect_ms = static_cast<int>(std::clamp<std::int64_t>(limit_ns / 1'000'000, 1, INT32_MAX));
   exs_fcntl(socket, EXS_F_SET_SMALL_MAX, kSmall);
   exs_setsockopt(socket, SOL_EXS, EXS_SO_CONNECT_TIMEOUT_MS, &connect_ms, sizeof connect_ms);
-  if (exs_connect(socket, reinterpret_cast<const sockaddr*>(&server.bytes), server.length, 0, queue,
-                  nullptr) == 0)
-    return socket;
-  const int error = errno;
-  exs_close(socket);
-  errno = error;
-  return -1;
+  if (exs_connect(socket, as_sockaddr(server.bytes), server.length, 0, queue, nullptr) == 0) return socket;
+  const Status why(errno);
+  close_socket(socket);
+  return failure(why);
+}
+
+Status cannot_connect(int error) {
+  return refuse_in_words(error, {"cannot connect: ", exs_errtext()});
+}
+Status no_server_of_rpc() {
+  return refuse(EPROTO, "no server of exs-rpc answers there");
 }
 
 }  // namespace
 
-std::unique_ptr<ClientBinding> ClientBinding::make(const ServerAddress& server,
-                                                   const exs_rpc_interface_t& interface,
-                                                   const BindingWish& wish, std::int64_t limit_ns) {
-  const std::int64_t end_ns = now_ns() + limit_ns;
-  std::unique_ptr<ClientBinding> made(new ClientBinding(wish));
-  if (!start_library()) {
-    refuse(errno, "exs does not start: %s", std::strerror(errno));
-    return nullptr;
-  }
-  const bool is_made = made->connect(server, limit_ns) == 0 && made->greet(interface, end_ns) == 0 &&
-                       (!wish.window || made->get_window(server, end_ns) == 0);
-  return is_made ? std::move(made) : nullptr;
+Result<std::unique_ptr<ClientBinding>> ClientBinding::make(const ServerAddress& server,
+                                                           const exs_rpc_interface_t& interface,
+                                                           const BindingParameters& parameters,
+                                                           std::int64_t limit_ns) {
+  const std::uint64_t end_ns = limit_after(monotonic_ns(), limit_ns);
+  std::unique_ptr<ClientBinding> made(new ClientBinding(parameters));
+  if (const Status started = start_library(); !started.ok())
+    return failure(
+        refuse_in_words(started.error(), {"exs does not start: ", std::strerror(started.error())}));
+  if (const Status connected = made->connect(server, limit_ns); !connected.ok()) return failure(connected);
+  if (const Status greeted = made->greet(interface, end_ns); !greeted.ok()) return failure(greeted);
+  if (!parameters.window) return made;
+  if (const Status got = made->get_window(server, end_ns); !got.ok()) return failure(got);
+  return made;
 }
 
 ClientBinding::~ClientBinding() {
@@ -55,143 +64,166 @@ ClientBinding::~ClientBinding() {
   if (queue_ != EXS_QHANDLE_INVALID) exs_qdelete(queue_);
 }
 
-int ClientBinding::connect(const ServerAddress& server, std::int64_t limit_ns) {
+Status ClientBinding::connect(const ServerAddress& server, std::int64_t limit_ns) {
   queue_ = exs_qcreate(kQueueDepth);
-  const int socket = queue_ == EXS_QHANDLE_INVALID ? -1 : begin_connect(server, queue_, limit_ns);
-  if (socket < 0) return refuse(errno, "cannot connect: %s", exs_errtext());
-  link_ = std::make_unique<Link>(socket, queue_, this);
+  if (queue_ == EXS_QHANDLE_INVALID) return cannot_connect(errno);
+  const Result<int> socket = begin_connect(server, queue_, limit_ns);
+  if (!socket) return cannot_connect(socket.error().error());
+  link_.reset(new (std::nothrow) MessageLink(*socket, queue_, this));
+  if (link_ == nullptr) {
+    close_socket(*socket);
+    return Status(ENOMEM);
+  }
   exs_event_t event{};
   while (exs_qwait(queue_, &event, 1, 1, -1) != 1)
-    if (errno != EINTR) return refuse(errno, "cannot connect: %s", exs_errtext());
-  if (event.exs_evt_errno == 0) return 0;
-  char why[200] = "";
-  socklen_t length = sizeof why - 1;
-  exs_getsockopt(socket, SOL_EXS, EXS_SO_ERROR_TEXT, why, &length);
-  return refuse(event.exs_evt_errno, "cannot connect: %s", why);
+    if (errno != EINTR) return cannot_connect(errno);
+  if (event.exs_evt_errno == 0) return {};
+  std::array<char, 200> why{};
+  socklen_t length = why.size() - 1;
+  exs_getsockopt(*socket, SOL_EXS, EXS_SO_ERROR_TEXT, why.data(), &length);
+  return refuse_in_words(event.exs_evt_errno, {"cannot connect: ", why.data()});
 }
 
-int ClientBinding::greet(const exs_rpc_interface_t& interface, std::int64_t end_ns) {
-  Hello hello;
+Status ClientBinding::greet(const exs_rpc_interface_t& interface, std::uint64_t end_ns) {
+  if (const Status sent = send_greeting(interface); !sent.ok()) return sent;
+  if (const Status welcome = await_message(FrameType::kWelcome, end_ns); !welcome.ok()) return welcome;
+  if (const Status taken = take_welcome(interface); !taken.ok()) return taken;
+  if (const Status table = await_message(FrameType::kMessage, end_ns); !table.ok()) return table;
+  return take_verdicts(interface);
+}
+
+Status ClientBinding::send_greeting(const exs_rpc_interface_t& interface) {
+  ProgramHello hello;
   hello.program = interface.program;
   hello.version = interface.version;
   const std::vector<TableEntry> table = table_of(interface);
   const std::size_t bytes = table.size() * sizeof(TableEntry);
   MessageBuffer message;
   if (!message.reserve(kHeaderBytes + bytes)) return refuse(ENOMEM, "no memory for a message");
-  Header header;
-  header.kind = Kind::kTable;
+  CallHeader header;
+  header.kind = CallMessage::kTable;
   header.length = static_cast<std::uint32_t>(bytes);
   put_header(header, message.message());
   if (bytes != 0) std::memcpy(message.message() + kHeaderBytes, table.data(), bytes);
-  if (!link_->begin(wish_.longest) || !link_->send_frame(FrameType::kHello, bytes_of(hello)) ||
-      !link_->send_copied(message, kHeaderBytes + bytes))
-    return refuse(errno, "cannot greet the server: %s", exs_errtext());
-  if (await_message(FrameType::kWelcome, end_ns) != 0 || take_welcome(interface) != 0) return -1;
-  return await_message(FrameType::kMessage, end_ns) != 0 ? -1 : take_verdicts(interface);
+  Status sent = link_->start_receiving(parameters_.longest);
+  if (sent.ok()) sent = link_->send_frame(FrameType::kHello, bytes_of(hello));
+  if (sent.ok()) sent = link_->send_copied(message, kHeaderBytes + bytes);
+  return sent.ok() ? sent : refuse_in_words(sent.error(), {"cannot greet the server: ", exs_errtext()});
 }
 
-int ClientBinding::take_welcome(const exs_rpc_interface_t& interface) {
-  Welcome welcome;
-  if (!read_words(link_->received(), welcome)) return refuse(EPROTO, "no server of exs-rpc answers there");
+Status ClientBinding::take_welcome(const exs_rpc_interface_t& interface) {
+  ServerWelcome welcome;
+  if (!read_words(link_->received(), welcome)) return no_server_of_rpc();
+  const Decimal program(interface.program);
+  const Decimal version(interface.version);
   switch (welcome.reason) {
-    case Welcome::Reason::kNone: break;
-    case Welcome::Reason::kFull:
+    case ServerWelcome::Reason::kNone: break;
+    case ServerWelcome::Reason::kFull:
       return refuse(EAGAIN,
                     "the server has as many clients as it takes: try again, or raise clients_max there");
-    case Welcome::Reason::kNoProgram:
-      return refuse(EPROTONOSUPPORT, "the server does not have the program %u (%s)", interface.program,
-                    interface.name);
+    case ServerWelcome::Reason::kNoProgram:
+      return refuse_in_words(EPROTONOSUPPORT, {"the server does not have the program ", program.text(), " (",
+                                               interface.name, ")"});
     default:
-      return refuse(EPROTONOSUPPORT, "the server has the program %u, but not its version %u (%s)",
-                    interface.program, interface.version, interface.name);
+      return refuse_in_words(EPROTONOSUPPORT,
+                             {"the server has the program ", program.text(), ", but not its version ",
+                              version.text(), " (", interface.name, ")"});
   }
-  if (welcome.slots == 0 || welcome.longest < kInlineBytes)
-    return refuse(EPROTO, "no server of exs-rpc answers there");
-  slots_ = std::min({wish_.slots, welcome.slots, kSlotsMax});
+  if (welcome.slots == 0 || welcome.longest < kInlineBytes) return no_server_of_rpc();
+  slots_ = std::min({parameters_.slots, welcome.slots, kSlotsMax});
   longest_ = welcome.longest;
-  if (!memory_.allocate(slots_)) return refuse(errno, "no memory for messages");
-  return link_->receive_next() ? 0 : refuse(errno, "the connection broke");
+  const Status allocated = memory_.allocate(slots_);
+  return allocated.ok() ? receive_next() : refuse(allocated.error(), "no memory for messages");
 }
 
-int ClientBinding::take_verdicts(const exs_rpc_interface_t& interface) {
-  Header header;
+Status ClientBinding::take_verdicts(const exs_rpc_interface_t& interface) {
+  CallHeader header;
   const auto message = link_->received();
-  if (!get_header(message, header) || header.kind != Kind::kTable ||
+  if (!get_header(message, header) || header.kind != CallMessage::kTable ||
       header.length != interface.procedures_count)
-    return refuse(EPROTO, "no server of exs-rpc answers there");
-  for (const std::byte one : message.subspan(kHeaderBytes)) verdicts_.push_back(static_cast<Verdict>(one));
-  const EventsTo& to = wish_.events_to;
+    return no_server_of_rpc();
+  verdicts_.reserve(header.length);
+  for (const std::byte one : message.subspan(kHeaderBytes))
+    verdicts_.push_back(static_cast<ProcedureVerdict>(one));
+  const EventsTo& to = parameters_.events_to;
   if (to.queue != EXS_QHANDLE_INVALID) link_->use_queue(to.queue, to.handle);
-  return link_->receive_next() ? 0 : refuse(errno, "the connection broke");
+  return receive_next();
 }
 
-int ClientBinding::await_message(FrameType type, std::int64_t end_ns) {
+Status ClientBinding::receive_next() {
+  const Status posted = link_->receive_next();
+  return posted.ok() ? posted : refuse(posted.error(), "the connection broke");
+}
+
+Status ClientBinding::await_message(FrameType type, std::uint64_t end_ns) {
   for (;;) {
     exs_event_t event;
-    const int count = wait({&event, 1}, std::max<std::int64_t>(end_ns - now_ns(), 0));
+    const int count = wait({&event, 1}, wait_left(end_ns, monotonic_ns()));
     if (count < 0 && errno == EINTR) continue;
     if (count < 1) return refuse(ETIMEDOUT, "the server does not answer, or is none of exs-rpc");
-    switch (link_->take(event)) {
-      case Link::News::kNothing: break;
-      case Link::News::kEnd:
-        return refuse(link_->error(), "the server, or who it is, ended the connection: %s",
-                      std::strerror(link_->error()));
-      case Link::News::kMessage:
-        return link_->type() == type ? 0 : refuse(EPROTO, "no server of exs-rpc answers there");
+    switch (link_->take_event(event)) {
+      case MessageLink::News::kNothing: break;
+      case MessageLink::News::kEnd: {
+        const int error = link_->why_ended().error();
+        return refuse_in_words(error,
+                               {"the server, or who it is, ended the connection: ", std::strerror(error)});
+      }
+      case MessageLink::News::kMessage: return link_->type() == type ? Status() : no_server_of_rpc();
     }
   }
 }
 
-// Returns 0 also if no window can be had: then messages carry everything.
-int ClientBinding::get_window(const ServerAddress& server, std::int64_t end_ns) {
-  char provider[16] = "";
-  socklen_t length = sizeof provider;
-  exs_getsockopt(link_->socket(), SOL_EXS, EXS_SO_PROVIDER, provider, &length);
-  if (std::strcmp(provider, "shm") != 0) return 0;
-  std::uint64_t token = 0;
-  if (ask_for_token(end_ns, token) != 0) return -1;
-  if (token == 0) return 0;
-  const int socket = begin_connect(server, queue_, end_ns - now_ns());
-  if (socket < 0) return 0;
-  bool is_there = false;
-  const bool goes_on = await_window(end_ns, is_there);
-  if (!is_there) exs_close(socket);
-  if (!goes_on) return -1;
-  if (!is_there) return 0;
-  window_ = ClientWindow::make(socket, queue_, slots_, token);
-  if (window_ == nullptr) return 0;
-  if (!await_window(end_ns, is_there)) return -1;
-  if (!is_there) window_.reset();
-  return 0;
+// Succeeds also if no window can be had: then messages carry everything.
+Status ClientBinding::get_window(const ServerAddress& server, std::uint64_t end_ns) {
+  std::array<char, 16> provider{};
+  socklen_t length = provider.size();
+  exs_getsockopt(link_->socket(), SOL_EXS, EXS_SO_PROVIDER, provider.data(), &length);
+  if (std::strcmp(provider.data(), "shm") != 0) return {};
+  const Result<std::uint64_t> token = ask_for_token(end_ns);
+  if (!token) return token.error();
+  if (*token == 0) return {};
+  const Result<int> socket = begin_connect(server, queue_, wait_left(end_ns, monotonic_ns()));
+  if (!socket) return {};
+  WindowNews news = await_window(end_ns);
+  if (news != WindowNews::kThere) close_socket(*socket);
+  if (news == WindowNews::kThere) {
+    window_ = ClientWindow::make(*socket, queue_, slots_, *token);
+    if (window_ == nullptr) return {};
+    news = await_window(end_ns);
+    if (news != WindowNews::kThere) window_.reset();
+  }
+  return news == WindowNews::kConnectionEnded ? refuse(ECONNRESET, "the server ended the connection")
+                                              : Status();
 }
 
-int ClientBinding::ask_for_token(std::int64_t end_ns, std::uint64_t& token) {
-  Header header;
-  header.kind = Kind::kWindow;
-  if (!link_->send_frame(FrameType::kMessage, bytes_of(header))) return refuse(errno, "the connection broke");
-  if (await_message(FrameType::kMessage, end_ns) != 0) return -1;
+// Returns 0 if the server has none to give.
+Result<std::uint64_t> ClientBinding::ask_for_token(std::uint64_t end_ns) {
+  CallHeader header;
+  header.kind = CallMessage::kWindow;
+  if (const Status sent = link_->send_frame(FrameType::kMessage, bytes_of(header)); !sent.ok())
+    return failure(refuse(sent.error(), "the connection broke"));
+  if (const Status answer = await_message(FrameType::kMessage, end_ns); !answer.ok()) return failure(answer);
   const auto message = link_->received();
-  if (!get_header(message, header) || header.kind != Kind::kWindow ||
+  std::uint64_t token = 0;
+  if (!get_header(message, header) || header.kind != CallMessage::kWindow ||
       (header.length != 0 && !read_words(message.subspan(kHeaderBytes), token)))
-    return refuse(EPROTO, "no server of exs-rpc answers there");
-  return link_->receive_next() ? 0 : refuse(errno, "the connection broke");
+    return failure(no_server_of_rpc());
+  if (const Status posted = receive_next(); !posted.ok()) return failure(posted);
+  return token;
 }
 
-// Waits for the window's connection, or for the server's word that it is mapped. Returns false if the client's own connection has ended.
-bool ClientBinding::await_window(std::int64_t end_ns, bool& is_there) {
-  is_there = false;
+// Waits for the window's connection, or for the server's bell, which tells that it is mapped.
+ClientBinding::WindowNews ClientBinding::await_window(std::uint64_t end_ns) {
   for (;;) {
     exs_event_t event;
-    const int count = wait_for_events({&event, 1}, std::max<std::int64_t>(end_ns - now_ns(), 0));
+    const int count = wait_for_events({&event, 1}, wait_left(end_ns, monotonic_ns()));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 1) return true;
-    if (event.exs_evt_socket == link_->socket()) {
-      if (link_->take(event) == Link::News::kNothing) continue;
-      refuse(ECONNRESET, "the server ended the connection");
-      return false;
+    if (count < 1) return WindowNews::kNotThere;
+    if (event.exs_evt_socket != link_->socket()) {
+      const bool is_there = event.exs_evt_errno == 0 && event.exs_evt_type != EXS_EVT_RECV;
+      return is_there ? WindowNews::kThere : WindowNews::kNotThere;
     }
-    is_there = event.exs_evt_errno == 0 && event.exs_evt_type != EXS_EVT_RECV;
-    return true;
+    if (link_->take_event(event) != MessageLink::News::kNothing) return WindowNews::kConnectionEnded;
   }
 }
 
@@ -202,9 +234,9 @@ bool ClientBinding::look_at_window() {
 int ClientBinding::wait_for_either(std::span<exs_event_t> events, std::int64_t limit_ns) {
   if (limit_ns == 0) return window_->look(1) ? 0 : wait_for_events(events, 0);
   if (look_at_window()) return 0;
-  const std::int64_t start_ns = now_ns();
+  const std::uint64_t start_ns = monotonic_ns();
   std::int64_t spent_ns = 0;
-  for (; spent_ns < std::min(kSpinNs, limit_ns); spent_ns = now_ns() - start_ns) {
+  for (; spent_ns < std::min(kSpinNs, limit_ns); spent_ns = wait_left(monotonic_ns(), start_ns)) {
     const int count = wait_for_events(events, 0);
     if (count != 0 || look_at_window()) return count;
   }

@@ -9,8 +9,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
+#include "base/status.h"
 #include "exs/rpc.h"
 #include "rpc/fast/arena.h"
 #include "rpc/fast/outgoing.h"
@@ -20,13 +22,12 @@ namespace exs::rpc {
 inline constexpr unsigned kDepthMax = 64;
 inline constexpr std::size_t kBodyAlignment = 8;
 
-// Writes the value behind the first `head` bytes of the message, a multiple of 8, and sets `bytes` to the whole length. Returns 0 or an
-// errno value:
+// Writes the value behind the first `head` bytes of the message, a multiple of 8, and sets `bytes` to the whole length.
 // EINVAL a required pointer is NULL, or a value is not of its type;
 // EMSGSIZE there are too many elements, or the message exceeds `longest`;
 // ENOMEM.
-int encode(const exs_rpc_type_t& type, const void* value, Outgoing& message, std::size_t head,
-           std::size_t longest, std::size_t& bytes);
+Status encode(const exs_rpc_type_t& type, const void* value, OutgoingMessage& message, std::size_t head,
+              std::size_t longest, std::size_t& bytes);
 
 // Where decoded data go.
 enum class Placement {
@@ -35,13 +36,13 @@ enum class Placement {
   kInPlace,  // into memory that the value already points to
 };
 
-// Reads the value from all of `body`, whose first byte is aligned to 8. Returns 0 or an errno value:
+// Reads the value from all of `body`, whose first byte is aligned to 8.
 // EPROTO the bytes are not of this type;
 // EMSGSIZE the memory in place is too small;
 // ENOMEM.
 // kCopy and kView ignore the old content of `value`; after an error it holds nothing that needs a free.
-int decode(const exs_rpc_type_t& type, std::span<const std::byte> body, void* value, Placement placement,
-           Arena* arena);
+Status decode(const exs_rpc_type_t& type, std::span<const std::byte> body, void* value, Placement placement,
+              RequestArena* arena);
 
 // Frees a value that kCopy has made.
 void free_value(const exs_rpc_type_t& type, void* value);

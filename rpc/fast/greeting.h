@@ -15,13 +15,13 @@
 
 namespace exs::rpc {
 
-struct Hello {
-  std::array<char, 8> magic{'e', 'x', 's', '-',
-                            'r', 'p', 'c', '\1'};  // the last byte is the version of the format
+struct ProgramHello {
+  // The last byte is the version of the format.
+  std::array<char, 8> magic{'e', 'x', 's', '-', 'r', 'p', 'c', '\1'};
   std::uint32_t program = 0;
   std::uint32_t version = 0;
 };
-static_assert(sizeof(Hello) == kTokenBytes);
+static_assert(sizeof(ProgramHello) == kTokenBytes);
 
 // The first message of a window's connection.
 struct WindowHello {
@@ -30,14 +30,14 @@ struct WindowHello {
 };
 static_assert(sizeof(WindowHello) == kTokenBytes);
 
-struct Welcome {
+struct ServerWelcome {
   enum class Reason : std::uint32_t { kNone = 0, kNoProgram = 1, kNoVersion = 2, kFull = 3 };
   Reason reason = Reason::kNone;
   std::uint32_t slots = 0;
   std::uint32_t longest = 0;  // limit of a message to the server
   std::uint32_t reserved = 0;
 };
-static_assert(sizeof(Welcome) == kTokenBytes);
+static_assert(sizeof(ServerWelcome) == kTokenBytes);
 
 // One procedure in a table.
 struct TableEntry {
@@ -47,7 +47,7 @@ struct TableEntry {
 };
 inline constexpr std::size_t kProceduresMax = 4096;
 
-enum class Verdict : std::uint8_t { kCallable = 0, kAbsent = 1, kOtherTypes = 2 };
+enum class ProcedureVerdict : std::uint8_t { kCallable = 0, kAbsent = 1, kOtherTypes = 2 };
 
 template <typename Words>
 std::span<const std::byte> bytes_of(const Words& words) {
@@ -55,21 +55,22 @@ std::span<const std::byte> bytes_of(const Words& words) {
 }
 // Returns false if there are not enough bytes.
 template <typename Words>
-bool read_words(std::span<const std::byte> bytes, Words& words) {
+[[nodiscard]] bool read_words(std::span<const std::byte> bytes, Words& words) {
   if (bytes.size() != sizeof words) return false;
   std::memcpy(&words, bytes.data(), sizeof words);
   return true;
 }
 
-bool is_hello(std::span<const std::byte> bytes, Hello& hello);
-bool is_window_hello(std::span<const std::byte> bytes, WindowHello& hello);
+[[nodiscard]] bool is_hello(std::span<const std::byte> bytes, ProgramHello& hello);
+[[nodiscard]] bool is_window_hello(std::span<const std::byte> bytes, WindowHello& hello);
 std::vector<TableEntry> table_of(const exs_rpc_interface_t& interface);
 // The places of a client's procedures among those of the server, and a verdict for each.
-struct Match {
-  std::vector<Verdict> verdicts;
+struct TableMatch {
+  std::vector<ProcedureVerdict> verdicts;
   std::vector<std::uint16_t> places;
 };
 // Returns false if the bytes are no table.
-bool match(std::span<const std::byte> table, const exs_rpc_interface_t& interface, Match& matched);
+[[nodiscard]] bool match(std::span<const std::byte> table, const exs_rpc_interface_t& interface,
+                         TableMatch& matched);
 
 }  // namespace exs::rpc

@@ -15,7 +15,7 @@ static_assert(std::endian::native == std::endian::little, "messages of exs-rpc h
 // The slots that the low bits of a call's sequence can name.
 inline constexpr std::uint32_t kSlotsMax = 64;
 
-enum class Kind : std::uint8_t {
+enum class CallMessage : std::uint8_t {
   kTable = 1,   // the client's procedures, and the server's verdict on each
   kCall = 2,    // arguments follow
   kReply = 3,   // a result follows if the status is kOk
@@ -24,7 +24,7 @@ enum class Kind : std::uint8_t {
 };
 
 // The outcome of a call, in its reply.
-enum class Status : std::uint16_t {
+enum class ReplyStatus : std::uint16_t {
   kOk = 0,
   kFailed = 1,    // the procedure failed; its number follows, 4 bytes
   kOverdue = 2,   // not executed: its time limit had passed
@@ -33,27 +33,27 @@ enum class Status : std::uint16_t {
   kBad = 5,       // never sent: the arguments are invalid
 };
 
-struct Header {
+struct CallHeader {
   std::uint32_t sequence = 0;
   std::uint32_t length = 0;     // of the bytes that follow
-  std::uint16_t procedure = 0;  // of a call: its place in the client's table; of a reply: Status
-  Kind kind = Kind::kTable;
+  std::uint16_t procedure = 0;  // of a call: its place in the client's table; of a reply: its status
+  CallMessage kind = CallMessage::kTable;
   std::uint8_t is_timed = 0;  // of a call, 1: the reply has the server's time
-  std::uint32_t micros =
-      0;  // of a call: microseconds until its limit, 0: none; of a timed reply: time in the server
+  // Of a call: microseconds until its limit, 0: none. Of a timed reply: time in the server.
+  std::uint32_t micros = 0;
 };
 inline constexpr std::size_t kHeaderBytes = 16;
-static_assert(sizeof(Header) == kHeaderBytes);
+static_assert(sizeof(CallHeader) == kHeaderBytes);
 
-inline void put_header(const Header& header, std::byte* at) {
+inline void put_header(const CallHeader& header, std::byte* at) {
   std::memcpy(at, &header, sizeof header);
 }
 // Returns false if the message is invalid.
-inline bool get_header(std::span<const std::byte> message, Header& header) {
+[[nodiscard]] inline bool get_header(std::span<const std::byte> message, CallHeader& header) {
   if (message.size() < kHeaderBytes) return false;
   std::memcpy(&header, message.data(), sizeof header);
   return header.length == message.size() - kHeaderBytes && header.is_timed <= 1 &&
-         header.kind >= Kind::kTable && header.kind <= Kind::kWindow;
+         header.kind >= CallMessage::kTable && header.kind <= CallMessage::kWindow;
 }
 
 }  // namespace exs::rpc

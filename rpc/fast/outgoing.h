@@ -5,18 +5,20 @@
 #include <cstddef>
 #include <cstring>
 
-#include "rpc/channel/link.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "rpc/channel/message_link.h"
 #include "rpc/fast/slot_memory.h"
 
 namespace exs::rpc {
 
-class Outgoing {
+class OutgoingMessage {
  public:
-  Outgoing(const SlotMemory& slots, std::size_t slot, MessageBuffer& buffer)
+  OutgoingMessage(const SlotMemory& slots, std::size_t slot, MessageBuffer& buffer)
       : place_(slots.frame(slot) + kFrameBytes), region_(slots.region()), buffer_(buffer), memory_(place_) {}
 
   // Has no slot: the whole message is in the buffer.
-  explicit Outgoing(MessageBuffer& buffer)
+  explicit OutgoingMessage(MessageBuffer& buffer)
       : place_(nullptr),
         region_(EXS_MHANDLE_INVALID),
         buffer_(buffer),
@@ -28,7 +30,7 @@ class Outgoing {
   // The message does not fit its slot's place.
   [[nodiscard]] bool is_long() const { return is_long_; }
   // Makes room for `bytes` in all, and keeps the first `written`. Returns false if memory ran out.
-  bool reserve(std::size_t bytes, std::size_t written) {
+  [[nodiscard]] bool reserve(std::size_t bytes, std::size_t written) {
     if (bytes <= capacity_) return true;
     if (!is_long_) {
       if (!buffer_.reserve(bytes)) return false;
@@ -47,8 +49,9 @@ class Outgoing {
     capacity_ = kInlineBytes;
     is_long_ = false;
   }
-  // Returns false with errno if the link is broken.
-  bool send(Link& link, std::size_t bytes) {
+  // After an error the link is broken.
+  Status send(MessageLink& link, std::size_t bytes) {
+    EXS_DEBUG_CHECK(bytes <= capacity_);
     return is_long_ ? link.send_copied(buffer_, bytes)
                     : link.send_kept(memory_ - kFrameBytes, bytes, region_);
   }

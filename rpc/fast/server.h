@@ -10,42 +10,44 @@
 #include <thread>
 #include <vector>
 
+#include "base/status.h"
 #include "rpc/fast/worker.h"
 
 namespace exs::rpc {
 
-class Server : private Acceptor {
+class Server : private ClientAcceptor {
  public:
   explicit Server(const ServerSettings& settings) : settings_(settings) {}
   ~Server() override;
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Here and below: returns 0, or -1 with errno and error_text().
-  int prepare(std::uint32_t threads);
-  int add(const exs_rpc_service_t& service, void* user);
-  int listen(const sockaddr* address, socklen_t length);
-  int run();
+  Status make_workers(std::uint32_t threads);
+  Status add_service(const exs_rpc_service_t& service, void* user);
+  // Returns the port.
+  Result<int> listen(const sockaddr& address, socklen_t length);
+  Status run();
   void stop();
 
  private:
-  struct Listener {
+  struct ServerListener {
     int socket;
     bool accepts;  // an accept is posted
   };
 
-  bool take(const exs_event_t& event) override;
+  bool take_accept(const exs_event_t& event) override;
   bool accept_again() override;
-  void accept(int socket);
-  void start(std::vector<std::thread>& threads);
-  [[nodiscard]] bool post_accept(int listener) const;
+  void accept_client(int socket);
+  Status serve();
+  void start_threads(std::vector<std::thread>& threads);
+  Status post_accept(int listener) const;
 
   const ServerSettings settings_;
-  std::vector<Service> services_;
+  std::vector<ServedInterface> services_;
   WindowTokens tokens_;
   std::atomic<std::uint32_t> clients_{0};
-  std::vector<std::unique_ptr<Worker>> workers_;  // the first one runs in run()'s caller, and accepts
-  std::vector<Listener> listeners_;
+  std::vector<std::unique_ptr<ServerWorker>> workers_;  // the first one runs in run()'s caller, and accepts
+  std::vector<ServerListener> listeners_;
   std::atomic<bool> runs_{false};
   std::atomic<bool> stops_{false};
 };

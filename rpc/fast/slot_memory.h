@@ -3,8 +3,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstddef>
 
+#include "base/status.h"
 #include "exs/exs.h"
 #include "rpc/channel/frame.h"
 
@@ -17,8 +20,7 @@ class SlotMemory {
   SlotMemory(const SlotMemory&) = delete;
   SlotMemory& operator=(const SlotMemory&) = delete;
 
-  // Returns false with errno.
-  bool allocate(std::size_t slots);
+  Status allocate(std::size_t slots);
   [[nodiscard]] std::byte* frame(std::size_t slot) const { return memory_ + slot * kStride; }
   [[nodiscard]] exs_mhandle_t region() const { return region_; }
 

@@ -76,7 +76,7 @@ class WindowPlaces {
     return load(place(slot) + kReplyFlagOffset);
   }
   // The place will be read in a moment.
-  void ask_for(std::uint32_t slot) const { __builtin_prefetch(place(slot)); }
+  void prefetch(std::uint32_t slot) const { __builtin_prefetch(place(slot)); }
   // Writes a short message; `message` has at least a line of memory.
   void write_call(std::uint32_t slot, const std::byte* message, std::size_t bytes) const {
     write(place(slot), message, bytes, 0);
@@ -91,7 +91,7 @@ class WindowPlaces {
     std::memcpy(into, from, kInFirstLine);
     std::memcpy(into, &sequence, sizeof sequence);
     std::uint32_t length = 0;
-    std::memcpy(&length, into + offsetof(Header, length), sizeof length);
+    std::memcpy(&length, into + offsetof(CallHeader, length), sizeof length);
     if (length > kInlineBytes - kHeaderBytes) return {};
     const std::size_t bytes = kHeaderBytes + length;
     if (bytes > kInFirstLine) std::memcpy(into + kInFirstLine, from + kLineBytes, bytes - kInFirstLine);

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
+
+#include "base/annotations.h"
+#include "base/drive_lock.h"
 
 namespace exs::rpc {
 
@@ -14,14 +16,14 @@ class Binding;
 class WindowTokens {
  public:
   // Makes a random token. Returns 0 if the kernel has no random bytes. Throws std::bad_alloc.
-  std::uint64_t give(std::weak_ptr<Binding> binding);
+  std::uint64_t make_token(std::weak_ptr<Binding> binding) EXS_EXCLUDES(mutex_);
   // Returns NULL if the token is invalid, or its binding has ended.
-  std::shared_ptr<Binding> take(std::uint64_t token);
-  void drop(std::uint64_t token);
+  std::shared_ptr<Binding> take_token(std::uint64_t token) EXS_EXCLUDES(mutex_);
+  void drop_token(std::uint64_t token) EXS_EXCLUDES(mutex_);
 
  private:
-  std::mutex mutex_;
-  std::unordered_map<std::uint64_t, std::weak_ptr<Binding>> bindings_;
+  Mutex mutex_;
+  std::unordered_map<std::uint64_t, std::weak_ptr<Binding>> bindings_ EXS_GUARDED_BY(mutex_);
 };
 
 }  // namespace exs::rpc

@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <new>
 
-#include "rpc/channel/clock.h"
-#include "rpc/channel/close_at_once.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/kernel.h"
+#include "rpc/channel/close_socket.h"
 #include "rpc/channel/wait_again.h"
 
 namespace exs::rpc {
@@ -17,31 +19,43 @@ constexpr int kFirstDepth = 1024;
 constexpr int kSlotsOfServer = 512;
 constexpr int kSlotsOfStranger = 4;  // a client that has not greeted
 constexpr int kSlotsOfClient = 96;
-constexpr std::int64_t kUngreetedNs = 1'000'000'000;  // between checks for clients that do not greet
-constexpr std::int64_t kAcceptAgainNs = 100'000'000;  // after an accept that lacked memory
+constexpr std::int64_t kUngreetedNs = 1'000'000'000;   // between checks for clients that do not greet
+constexpr std::uint64_t kAcceptAgainNs = 100'000'000;  // after an accept that lacked memory
 constexpr exs_ahandle_t kWake = nullptr;
 
 }  // namespace
 
-bool Worker::prepare() {
+Status ServerWorker::make_queue() {
   queue_ = exs_qcreate(kFirstDepth);
   depth_ = kFirstDepth;
-  return queue_ != EXS_QHANDLE_INVALID;
+  return queue_ == EXS_QHANDLE_INVALID ? Status(errno) : Status();
 }
 
-Worker::~Worker() {
-  for (const Adopted& one : adopted_) close_at_once(one.socket);
-  for (Place& place : places_) place.window.reset();
-  for (Place& place : places_)
+ServerWorker::~ServerWorker() {
+  for (ClientPlace& place : places_) place.window.reset();
+  for (ClientPlace& place : places_)
     if (place.binding != nullptr) place.binding->end();
   places_.clear();
-  if (queue_ != EXS_QHANDLE_INVALID) exs_qdelete(queue_);
+  const LockGuard lock(mutex_);
+  for (const AdoptedSocket& one : adopted_) close_at_once(one.socket);
+  adopted_.clear();
+  if (queue_ == EXS_QHANDLE_INVALID) return;
+  close_unseen_clients();
+  exs_qdelete(queue_);
 }
 
-bool Worker::adopt(int socket, std::shared_ptr<Binding> client) {
+// Their accepts have ended after run(). The listening sockets are closed, so no more come.
+void ServerWorker::close_unseen_clients() const {
+  exs_event_t event{};
+  while (exs_qwait(queue_, &event, 1, 1, 0) == 1)
+    if (event.exs_evt_type == EXS_EVT_ACCEPT && event.exs_evt_errno == 0)
+      close_at_once(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+}
+
+bool ServerWorker::adopt(int socket, std::shared_ptr<Binding> client) {
   try {
-    const std::lock_guard lock(mutex_);
-    adopted_.push_back({socket, std::move(client)});
+    const LockGuard lock(mutex_);
+    adopted_.push_back({std::move(client), socket});
     has_adopted_.store(true, std::memory_order_relaxed);
   } catch (const std::bad_alloc&) {
     return false;
@@ -50,12 +64,17 @@ bool Worker::adopt(int socket, std::shared_ptr<Binding> client) {
   return true;
 }
 
-// A full queue has events, so the thread does not sleep.
-void Worker::wake() {
-  exs_qpost(queue_, kWake, nullptr);
+// A full queue has events, so the thread does not sleep. Without memory for one the thread would sleep on, so it is tried again for a second.
+void ServerWorker::wake() {
+  constexpr int kTriesMax = 1000;
+  constexpr timespec kPause{0, 1'000'000};
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    if (exs_qpost(queue_, kWake, nullptr) == 0 || errno != ENOMEM) return;
+    kernel::nanosleep(&kPause, nullptr);
+  }
 }
 
-void Worker::run(const std::atomic<bool>& stop, Acceptor& acceptor) {
+void ServerWorker::run(const std::atomic<bool>& stop, ClientAcceptor& acceptor) {
   constexpr int kEvents = 64;
   std::array<exs_event_t, kEvents> events;
   int count = 0;
@@ -63,102 +82,103 @@ void Worker::run(const std::atomic<bool>& stop, Acceptor& acceptor) {
     const bool looks = !watched_.empty() && look_at_windows(count > 0);
     count = exs_qwait(queue_, events.data(), kEvents, 1, looks ? 0 : limit_ns());
     if (count < 0 && !may_wait_again()) return;
-    if (count != 0) workshop_.arrived_ns = now_ns();
-    workshop_.is_fresh = true;
+    if (count != 0) memory_.arrived_ns = monotonic_ns();
+    memory_.is_fresh = true;
     for (int i = 0; i < count; ++i) {
-      take(events[static_cast<std::size_t>(i)], acceptor);
-      workshop_.is_fresh = false;
+      take_event(events[static_cast<std::size_t>(i)], acceptor);
+      memory_.is_fresh = false;
     }
     if (has_adopted_.load(std::memory_order_relaxed)) take_adopted();
-    if (!ungreeted_.empty()) end_late();
-    if (accept_again_ns_ != INT64_MAX) accept_again(acceptor);
+    if (!ungreeted_.empty()) end_late_clients();
+    if (accept_again_ns_ != kNeverNs) accept_again(acceptor);
   }
 }
 
-std::int64_t Worker::limit_ns() const {
-  if (accept_again_ns_ != INT64_MAX) return kAcceptAgainNs;
+std::int64_t ServerWorker::limit_ns() const {
+  if (accept_again_ns_ != kNeverNs) return static_cast<std::int64_t>(kAcceptAgainNs);
   return ungreeted_.empty() ? -1 : kUngreetedNs;
 }
 
 // Not at once: clients that wait would make the next accept end, too.
-void Worker::accept_again(Acceptor& acceptor) {
-  const std::int64_t now = now_ns();
+void ServerWorker::accept_again(ClientAcceptor& acceptor) {
+  const std::uint64_t now = monotonic_ns();
   if (now < accept_again_ns_) return;
-  accept_again_ns_ = acceptor.accept_again() ? INT64_MAX : now + kAcceptAgainNs;
+  accept_again_ns_ = acceptor.accept_again() ? kNeverNs : now + kAcceptAgainNs;
 }
 
-exs_ahandle_t Worker::handle_of(std::uint32_t index) const {
+exs_ahandle_t ServerWorker::handle_of(std::uint32_t index) const {
   const std::uint64_t word = (std::uint64_t{places_[index].generation} << 32U) | (index + 1);
-  return reinterpret_cast<exs_ahandle_t>(word);
+  return reinterpret_cast<exs_ahandle_t>(word);  // NOLINT(performance-no-int-to-ptr): a handle is a word
 }
 
-void Worker::take(const exs_event_t& event, Acceptor& acceptor) {
+void ServerWorker::take_event(const exs_event_t& event, ClientAcceptor& acceptor) {
   if (event.exs_evt_type == EXS_EVT_ACCEPT) {
-    if (!acceptor.take(event)) accept_again_ns_ = now_ns() + kAcceptAgainNs;
+    if (!acceptor.take_accept(event)) accept_again_ns_ = monotonic_ns() + kAcceptAgainNs;
     return;
   }
   if (event.exs_evt_ahandle == kWake) return;
   const auto word = reinterpret_cast<std::uint64_t>(event.exs_evt_ahandle);
   const auto index = static_cast<std::uint32_t>(word) - 1;
   if (index >= places_.size() || places_[index].generation != word >> 32U) return;
-  take_of(index, event);
+  take_event_of(index, event);
+}
+
+void ServerWorker::take_event_of(std::uint32_t index, const exs_event_t& event) {
+  const ClientPlace& place = places_[index];
+  const bool is_stranger = place.binding != nullptr && !place.binding->is_greeted();
+  const Status taken = pass_event(index, event);
+  if (is_stranger && place.binding->is_greeted()) {
+    ++greeted_;
+    deepen_queue();
+  }
+  if (!taken.ok()) end_place(index);
 }
 
 // If memory runs out, only the client of this request loses its connection.
-void Worker::take_of(std::uint32_t index, const exs_event_t& event) {
-  const Place& place = places_[index];
-  const bool is_stranger = place.binding != nullptr && !place.binding->is_greeted();
-  bool goes_on = false;
-  try {
-    if (place.window != nullptr) {
-      goes_on = place.window->take(event);
-      if (goes_on) watch(index);
-    } else {
-      goes_on = place.binding->take(event, workshop_);
-    }
-  } catch (const std::bad_alloc&) {
-    goes_on = false;
-  }
-  if (is_stranger && place.binding->is_greeted()) {
-    ++greeted_;
-    deepen();
-  }
-  if (!goes_on) end(index);
+Status ServerWorker::pass_event(std::uint32_t index, const exs_event_t& event) try {
+  const ClientPlace& place = places_[index];
+  EXS_CHECK((place.window == nullptr) != (place.binding == nullptr));
+  if (place.window == nullptr) return place.binding->take_event(event, memory_);
+  const Status taken = place.window->take_event(event);
+  if (taken.ok()) watch_window(index);
+  return taken;
+} catch (const std::bad_alloc&) {
+  return Status(ENOMEM);
 }
 
-void Worker::take_adopted() {
-  std::vector<Adopted> adopted;
+void ServerWorker::take_adopted() {
+  std::vector<AdoptedSocket> adopted;
   {
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     adopted.swap(adopted_);
     has_adopted_.store(false, std::memory_order_relaxed);
   }
-  for (Adopted& one : adopted) {
+  for (AdoptedSocket& one : adopted) {
     if (one.client == nullptr) {
-      add(one.socket);
+      add_client(one.socket);
     } else {
       add_window(one);
     }
   }
 }
 
-void Worker::add(int socket) {
+void ServerWorker::add_client(int socket) {
   if (!make_binding(socket)) return close_at_once(socket);
-  const std::uint32_t index = free_places_.back();
-  free_places_.pop_back();
+  const std::uint32_t index = take_place();
   clients_.fetch_add(1, std::memory_order_relaxed);
-  const bool is_full = all_clients_.fetch_add(1, std::memory_order_relaxed) >= site_.settings.clients;
-  deepen();
+  const bool is_full = all_clients_.fetch_add(1, std::memory_order_relaxed) >= parts_.settings.clients;
+  deepen_queue();
   ungreeted_.push_back(index);
-  if (!places_[index].binding->begin(is_full)) end(index);
+  if (!places_[index].binding->start(is_full).ok()) end_place(index);
 }
 
 // Makes a binding in the last free place. Returns false if memory ran out.
-bool Worker::make_binding(int socket) {
+bool ServerWorker::make_binding(int socket) {
   if (!make_place()) return false;
   try {
     const std::uint32_t index = free_places_.back();
-    places_[index].binding = std::make_shared<Binding>(socket, queue_, handle_of(index), site_, now_ns());
+    places_[index].binding =
+        std::make_shared<Binding>(socket, queue_, handle_of(index), parts_, monotonic_ns());
     return true;
   } catch (const std::bad_alloc&) {
     return false;
@@ -166,7 +186,7 @@ bool Worker::make_binding(int socket) {
 }
 
 // Makes sure that a place is free. Returns false if memory ran out.
-bool Worker::make_place() {
+bool ServerWorker::make_place() {
   try {
     if (free_places_.empty()) {
       free_places_.reserve(places_.size() + 1);
@@ -181,8 +201,15 @@ bool Worker::make_place() {
   }
 }
 
+// The place in which make_binding() or make_window() has put something.
+std::uint32_t ServerWorker::take_place() {
+  const std::uint32_t index = free_places_.back();
+  free_places_.pop_back();
+  return index;
+}
+
 // The queue needs a slot for every event that the clients can cause. Those that have not greeted cause few, and may be many.
-void Worker::deepen() {
+void ServerWorker::deepen_queue() {
   const std::int64_t wanted =
       kSlotsOfServer + std::int64_t{clients()} * kSlotsOfStranger + std::int64_t{greeted_} * kSlotsOfClient;
   if (wanted <= depth_) return;
@@ -190,8 +217,8 @@ void Worker::deepen() {
   if (exs_qmodify(queue_, EXS_QATTR_DEPTH, &deeper, sizeof deeper) == 0) depth_ = deeper;
 }
 
-void Worker::end(std::uint32_t index) {
-  Place& place = places_[index];
+void ServerWorker::end_place(std::uint32_t index) {
+  ClientPlace& place = places_[index];
   if (place.window != nullptr) {
     place.window.reset();
     std::erase(watched_, index);
@@ -200,10 +227,12 @@ void Worker::end(std::uint32_t index) {
   }
   ++place.generation;
   free_places_.push_back(index);
+  EXS_DEBUG_CHECK(free_places_.size() <= places_.size());
 }
 
-void Worker::end_binding(std::uint32_t index) {
-  Place& place = places_[index];
+void ServerWorker::end_binding(std::uint32_t index) {
+  ClientPlace& place = places_[index];
+  EXS_CHECK(clients() > 0 && (greeted_ > 0 || !place.binding->is_greeted()));
   if (place.binding->is_greeted()) --greeted_;
   place.binding->end();
   place.binding.reset();
@@ -213,10 +242,11 @@ void Worker::end_binding(std::uint32_t index) {
 }
 
 // They are in the order in which they came.
-void Worker::end_late() {
+void ServerWorker::end_late_clients() {
   std::erase_if(ungreeted_, [&](std::uint32_t index) { return places_[index].binding->is_greeted(); });
-  const std::int64_t now = now_ns();
-  while (!ungreeted_.empty() && places_[ungreeted_.front()].binding->is_late(now)) end(ungreeted_.front());
+  const std::uint64_t now = monotonic_ns();
+  while (!ungreeted_.empty() && places_[ungreeted_.front()].binding->is_late(now))
+    end_place(ungreeted_.front());
 }
 
 }  // namespace exs::rpc

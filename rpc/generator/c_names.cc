@@ -116,7 +116,7 @@ std::string function_name(const Spelling& spelling, const Procedure& procedure, 
          std::to_string(version.number);
 }
 
-std::string version_name(const Spelling& spelling, const Program& program, const Version& version) {
+std::string version_name(const Spelling& spelling, const IdlProgram& program, const Version& version) {
   return (spelling.has_own_types ? "" : "exs_") + lower_case(program.name) + "_" + lower_case(version.name);
 }
 

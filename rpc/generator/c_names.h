@@ -32,7 +32,7 @@ MemoryLayout memory_layout(const Type& type);
 
 // "list_1", "dir_one", "dir_one_list_arguments".
 std::string function_name(const Spelling& spelling, const Procedure& procedure, const Version& version);
-std::string version_name(const Spelling& spelling, const Program& program, const Version& version);
+std::string version_name(const Spelling& spelling, const IdlProgram& program, const Version& version);
 // "DEMO_EXS_H".
 std::string guard_of(const Spelling& spelling, const std::string& ending);
 std::string free_name(const Spelling& spelling, const Type& type);

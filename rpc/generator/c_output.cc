@@ -8,25 +8,25 @@ namespace {
 
 constexpr const char* kNotice = "/* Made by exs-rpcgen: change the interface instead. */\n";
 
-struct Place {
-  const Program& program;
+struct ProcedurePlace {
+  const IdlProgram& program;
   const Version& version;
   const Procedure& procedure;
 };
 
 template <typename Function>
-std::string for_each_procedure(const Interface& interface, Function&& text_of) {
+std::string for_each_procedure(const IdlInterface& interface, Function&& text_of) {
   std::string text;
-  for (const Program& program : interface.programs)
+  for (const IdlProgram& program : interface.programs)
     for (const Version& version : program.versions)
       for (const Procedure& procedure : version.procedures)
-        text += text_of(Place{program, version, procedure});
+        text += text_of(ProcedurePlace{program, version, procedure});
   return text;
 }
 template <typename Function>
-std::string for_each_version(const Interface& interface, Function&& text_of) {
+std::string for_each_version(const IdlInterface& interface, Function&& text_of) {
   std::string text;
-  for (const Program& program : interface.programs)
+  for (const IdlProgram& program : interface.programs)
     for (const Version& version : program.versions) text += text_of(program, version);
   return text;
 }
@@ -46,7 +46,7 @@ bool has_many(const Procedure& procedure) {
 }
 
 // The struct that holds several arguments.
-std::string c_argument_struct(const Place& place) {
+std::string c_argument_struct(const ProcedurePlace& place) {
   if (!has_many(place.procedure)) return "";
   const Type& type = *place.procedure.argument;
   std::string text = "typedef struct " + type.name + " {\n";
@@ -54,36 +54,37 @@ std::string c_argument_struct(const Place& place) {
   return text + "} " + type.name + ";\n";
 }
 
-std::string stub_head(const Place& place, const Spelling& spelling) {
+std::string stub_head(const ProcedurePlace& place, const Spelling& spelling) {
   return "int " + function_name(spelling, place.procedure, place.version) + "(exs_rpc_client_t *client, " +
          c_parameters(place.procedure) + c_results(place.procedure) + "exs_rpc_context_t *context)";
 }
-std::string begin_head(const Place& place, const Spelling& spelling) {
+std::string begin_head(const ProcedurePlace& place, const Spelling& spelling) {
   const std::string parameters = place.procedure.is_inout
                                      ? parameter(*place.procedure.argument, "argument") + ", "
                                      : c_parameters(place.procedure);
   return "exs_rpc_call_t *" + function_name(spelling, place.procedure, place.version) +
          "_begin(exs_rpc_client_t *client, " + parameters + "exs_rpc_context_t *context)";
 }
-std::string end_head(const Place& place, const Spelling& spelling) {
+std::string end_head(const ProcedurePlace& place, const Spelling& spelling) {
   const std::string result =
       place.procedure.result == nullptr ? "" : ", " + c_declaration(*place.procedure.result, "*result");
   return "int " + function_name(spelling, place.procedure, place.version) + "_end(exs_rpc_call_t *call" +
          result + ")";
 }
-std::string serve_head(const Place& place, const Spelling& spelling) {
+std::string serve_head(const ProcedurePlace& place, const Spelling& spelling) {
   return "int " + function_name(spelling, place.procedure, place.version) + "_serve(" +
          c_parameters(place.procedure) + c_results(place.procedure) + "exs_rpc_request_t *request)";
 }
 
-std::string c_stub_prototypes(const Place& place, const Spelling& spelling) {
+std::string c_stub_prototypes(const ProcedurePlace& place, const Spelling& spelling) {
   std::string text = stub_head(place, spelling) + ";\n";
   if (!place.procedure.is_oneway)
     text += begin_head(place, spelling) + ";\n" + end_head(place, spelling) + ";\n";
   return text;
 }
 
-std::string c_version_prototypes(const Program& program, const Version& version, const Spelling& spelling) {
+std::string c_version_prototypes(const IdlProgram& program, const Version& version,
+                                 const Spelling& spelling) {
   const std::string name = version_name(spelling, program, version);
   return "\n/* " + program.name + ", version " + version.name + " */\nextern const exs_rpc_interface_t " +
          name + "_interface;\nextern const exs_rpc_service_t " + name +
@@ -91,6 +92,21 @@ std::string c_version_prototypes(const Program& program, const Version& version,
          "_open(const char *host, const char *port, const exs_rpc_client_options_t *options) {\n"
          "  return exs_rpc_open(host, port, &" +
          name + "_interface, options);\n}\n";
+}
+
+// The statement that puts an argument into its member of the struct of all.
+std::string copy_of_argument(const Type& type, const std::string& member, const std::string& name) {
+  std::string statement = "  ";
+  if (type.kind == Type::Kind::kString)
+    return statement.append(member).append(" = (char *)").append(name).append(";\n");
+  if (is_passed_by_value(type)) return statement.append(member).append(" = ").append(name).append(";\n");
+  return statement.append("memcpy(&")
+      .append(member)
+      .append(", ")
+      .append(name)
+      .append(", sizeof ")
+      .append(member)
+      .append(");\n");
 }
 
 // Returns an expression for the address of the argument; `before` gets the lines that it needs.
@@ -102,18 +118,12 @@ std::string argument_address(const Procedure& procedure, std::string& before) {
   for (std::size_t i = 0; i < type.fields.size(); ++i) {
     const std::string member = "arguments." + type.fields[i].name;
     const std::string name = parameter_name(procedure, i);
-    if (type.fields[i].type->kind == Type::Kind::kString) {
-      before += "  " + member + " = (char *)" + name + ";\n";
-    } else if (is_passed_by_value(*type.fields[i].type)) {
-      before += "  " + member + " = " + name + ";\n";
-    } else {
-      before += "  memcpy(&" + member + ", " + name + ", sizeof " + member + ");\n";
-    }
+    before += copy_of_argument(*type.fields[i].type, member, name);
   }
   return "&arguments";
 }
 
-std::string c_stub(const Place& place, const Spelling& spelling, std::size_t index) {
+std::string c_stub(const ProcedurePlace& place, const Spelling& spelling, std::size_t index) {
   const Procedure& procedure = place.procedure;
   const std::string number = std::to_string(index);
   std::string before;
@@ -137,7 +147,7 @@ std::string served_argument(const Type& type, const std::string& address) {
   return "(const " + c_word(type) + " *)" + address + ", ";
 }
 
-std::string c_serve(const Place& place, const Spelling& spelling) {
+std::string c_serve(const ProcedurePlace& place, const Spelling& spelling) {
   const Procedure& procedure = place.procedure;
   std::string text = "static int serve_" + function_name(spelling, procedure, place.version) +
                      "(void *argument, void *result, exs_rpc_request_t *request) {\n";
@@ -183,7 +193,7 @@ std::string c_results(const Procedure& procedure) {
   return c_declaration(*procedure.result, "*result") + ", ";
 }
 
-std::string c_header(const Interface& interface, const Spelling& spelling) {
+std::string c_header(const IdlInterface& interface, const Spelling& spelling) {
   const std::string guard = guard_of(spelling, "H");
   std::string text = kNotice;
   text += "#ifndef " + guard + "\n#define " + guard + "\n\n#include <exs/rpc.h>\n#include <stdint.h>\n\n";
@@ -194,7 +204,7 @@ std::string c_header(const Interface& interface, const Spelling& spelling) {
   for (const auto& type : interface.types)
     if (type->is_defined_here && type->varies)
       text += "void " + free_name(spelling, *type) + "(" + type->name + " *value);\n";
-  for (const Program& program : interface.programs)
+  for (const IdlProgram& program : interface.programs)
     for (const Version& version : program.versions) {
       text += c_version_prototypes(program, version, spelling);
       for (const Procedure& procedure : version.procedures)
@@ -206,11 +216,11 @@ std::string c_header(const Interface& interface, const Spelling& spelling) {
   return text + "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
 
-std::string c_source(const Interface& interface, const Spelling& spelling) {
+std::string c_source(const IdlInterface& interface, const Spelling& spelling) {
   std::string text = kNotice;
   text += "#include \"" + spelling.name + "_exs.h\"\n\n#include <stddef.h>\n#include <string.h>\n\n" +
           c_tables(interface, spelling);
-  return text + for_each_version(interface, [&](const Program& program, const Version& version) {
+  return text + for_each_version(interface, [&](const IdlProgram& program, const Version& version) {
            std::string stubs;
            for (std::size_t i = 0; i < version.procedures.size(); ++i)
              stubs += c_stub({program, version, version.procedures[i]}, spelling, i);
@@ -218,11 +228,12 @@ std::string c_source(const Interface& interface, const Spelling& spelling) {
          });
 }
 
-std::string c_service(const Interface& interface, const Spelling& spelling) {
+std::string c_service(const IdlInterface& interface, const Spelling& spelling) {
   std::string text = kNotice;
   text += "#include <stddef.h>\n\n#include \"" + spelling.name + "_exs.h\"\n\n";
-  text += for_each_procedure(interface, [&](const Place& place) { return c_serve(place, spelling); });
-  return text + for_each_version(interface, [&](const Program& program, const Version& version) {
+  text +=
+      for_each_procedure(interface, [&](const ProcedurePlace& place) { return c_serve(place, spelling); });
+  return text + for_each_version(interface, [&](const IdlProgram& program, const Version& version) {
            const std::string name = version_name(spelling, program, version);
            std::string table = "\nstatic const exs_rpc_serve_t " + name + "_procedures[] = {\n";
            for (const Procedure& procedure : version.procedures)

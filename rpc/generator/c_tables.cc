@@ -120,7 +120,7 @@ class Tables {
   std::string add_run(const std::string& name, std::size_t number, const Type& type, const Run& run) {
     Type flat;
     flat.bytes = run.bytes;
-    const std::string run_name = name + "_run" + std::to_string(number);
+    std::string run_name = name + "_run" + std::to_string(number);
     add_flat(run_name, flat);
     const Field& last = type.fields[run.last];
     text_ += "_Static_assert(offsetof(" + type.name + ", " + last.name + ") - offsetof(" + type.name + ", " +
@@ -150,7 +150,7 @@ class Tables {
   std::string text_;
 };
 
-std::string c_procedures(const Program& program, const Version& version, const Spelling& spelling,
+std::string c_procedures(const IdlProgram& program, const Version& version, const Spelling& spelling,
                          Tables& tables) {
   const std::string name = version_name(spelling, program, version);
   std::string text = "\nstatic const exs_rpc_procedure_t " + name + "_procedures[] = {\n";
@@ -169,10 +169,10 @@ std::string c_procedures(const Program& program, const Version& version, const S
 
 }  // namespace
 
-std::string c_tables(const Interface& interface, const Spelling& spelling) {
+std::string c_tables(const IdlInterface& interface, const Spelling& spelling) {
   Tables tables;
   std::string text;
-  for (const Program& program : interface.programs)
+  for (const IdlProgram& program : interface.programs)
     for (const Version& version : program.versions) text += c_procedures(program, version, spelling, tables);
   for (const auto& type : interface.types)
     if (type->is_defined_here && type->varies)

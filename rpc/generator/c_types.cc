@@ -34,7 +34,7 @@ std::string c_union(const Definition& definition) {
 }  // namespace
 
 // Structs and unions are declared first, so that members may point to them.
-std::string c_types(const Interface& interface) {
+std::string c_types(const IdlInterface& interface) {
   std::string text;
   for (const Definition& definition : interface.definitions)
     if (definition.kind == Definition::Kind::kStruct || definition.kind == Definition::Kind::kUnion)

@@ -24,7 +24,7 @@ std::string method(const Procedure& procedure, const Version& version, const Spe
          names + "context); }};\n  }\n";
 }
 
-std::string version_class(const Program& program, const Version& version, const Spelling& spelling) {
+std::string version_class(const IdlProgram& program, const Version& version, const Spelling& spelling) {
   const std::string name = version_name(spelling, program, version);
   std::string text =
       "\n// " + program.name + ", version " + version.name + "\nclass " + name +
@@ -48,11 +48,11 @@ std::string version_class(const Program& program, const Version& version, const 
 
 }  // namespace
 
-std::string cpp_header(const Interface& interface, const Spelling& spelling) {
+std::string cpp_header(const IdlInterface& interface, const Spelling& spelling) {
   const std::string guard = guard_of(spelling, "HPP");
   std::string text = "// Made by exs-rpcgen: change the interface instead.\n#ifndef " + guard + "\n#define " +
                      guard + "\n\n#include <exs/rpc.hpp>\n\n#include \"" + spelling.name + "_exs.h\"\n";
-  for (const Program& program : interface.programs)
+  for (const IdlProgram& program : interface.programs)
     for (const Version& version : program.versions) text += version_class(program, version, spelling);
   return text + "\n#endif\n";
 }

@@ -14,9 +14,9 @@ struct Position {
 };
 
 // Ends the translation. what() is "line:column: what: cure".
-class Failure : public std::runtime_error {
+class GeneratorFailure : public std::runtime_error {
  public:
-  Failure(Position where, const std::string& what, const std::string& cure)
+  GeneratorFailure(Position where, const std::string& what, const std::string& cure)
       : std::runtime_error(std::to_string(where.line) + ":" + std::to_string(where.column) + ": " + what +
                            ": " + cure) {}
 };

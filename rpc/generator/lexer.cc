@@ -32,7 +32,7 @@ std::string take_first(std::string_view& rest) {
   rest = trimmed(rest);
   std::size_t length = 0;
   while (length < rest.size() && continues_word(rest[length])) ++length;
-  const std::string word(rest.substr(0, length));
+  std::string word(rest.substr(0, length));
   rest = trimmed(rest.substr(length));
   return word;
 }
@@ -63,7 +63,7 @@ Lexer::Lexer(std::string_view text, const std::set<std::string>& defined) : text
   names_["RPC_EXS"];
 }
 
-char Lexer::take() {
+char Lexer::take_character() {
   const char c = text_[next_++];
   if (c == '\n') {
     ++line_;
@@ -79,12 +79,12 @@ char Lexer::take() {
 // Takes the line up to its line feed, which stays.
 std::string Lexer::take_line() {
   std::string line;
-  while (!at_end() && look() != '\n') line += take();
+  while (!at_end() && peek_character() != '\n') line += take_character();
   if (!line.empty() && line.back() == '\r') line.pop_back();
   return line;
 }
 
-void Lexer::add(Token::Kind kind, std::string text, Position where, std::int64_t value) {
+void Lexer::add(Lexeme::Kind kind, std::string text, Position where, std::int64_t value) {
   if (is_taken()) tokens_.push_back({kind, std::move(text), value, where});
 }
 
@@ -92,69 +92,69 @@ bool Lexer::is_taken() const {
   return std::all_of(conditions_.begin(), conditions_.end(), [](bool holds) { return holds; });
 }
 
-std::vector<Token> Lexer::run() {
+std::vector<Lexeme> Lexer::run() {
   while (!at_end()) {
-    const char c = look();
+    const char c = peek_character();
     const Position where = here();
     if (at_line_start_ && c == '%') {
-      take();
-      add(Token::Kind::kPassed, take_line(), where);
+      take_character();
+      add(Lexeme::Kind::kPassed, take_line(), where);
     } else if (at_line_start_ && c == '#') {
       take_directive();
-    } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
-      take();
-    } else if (c == '/' && (look(1) == '*' || look(1) == '/')) {
+    } else if (c == '/' && (peek_character(1) == '*' || peek_character(1) == '/')) {
       take_comment();
-    } else if (!is_taken()) {
-      take();
+    } else if (std::isspace(static_cast<unsigned char>(c)) != 0 || !is_taken()) {
+      take_character();
     } else if (starts_word(c)) {
       take_word();
     } else if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-') {
       take_number();
     } else if (std::string_view("{}()[]<>*=,;:").find(c) != std::string_view::npos) {
-      add(Token::Kind::kMark, std::string(1, take()), where);
+      add(Lexeme::Kind::kMark, std::string(1, take_character()), where);
     } else {
-      throw Failure(where, "a character that the language does not have", "remove it");
+      throw GeneratorFailure(where, "a character that the language does not have", "remove it");
     }
   }
-  if (!conditions_.empty()) throw Failure(here(), "an #ifdef has no #endif", "end it");
-  add(Token::Kind::kEnd, "the end of the file", here());
+  if (!conditions_.empty()) throw GeneratorFailure(here(), "an #ifdef has no #endif", "end it");
+  add(Lexeme::Kind::kEnd, "the end of the file", here());
   return std::move(tokens_);
 }
 
 void Lexer::take_comment() {
   const Position where = here();
-  take();
-  if (take() == '/') {
+  take_character();
+  if (take_character() == '/') {
     take_line();
     return;
   }
   std::string text;
-  while (!at_end() && !(look() == '*' && look(1) == '/')) text += take();
-  if (at_end()) throw Failure(where, "a comment without end", "end it with */");
-  take();
-  take();
+  while (!at_end() && !(peek_character() == '*' && peek_character(1) == '/')) text += take_character();
+  if (at_end()) throw GeneratorFailure(where, "a comment without end", "end it with */");
+  take_character();
+  take_character();
   if (!text.empty() && text.front() == '@') {
     const std::string mode(trimmed(std::string_view(text).substr(1)));
     if (std::find(kModes.begin(), kModes.end(), mode) == kModes.end())
-      throw Failure(where, "there is no mode @" + mode, "modes are @inout, @inplace, @oneway, @idempotent");
-    add(Token::Kind::kMode, mode, where);
+      throw GeneratorFailure(where, "there is no mode @" + mode,
+                             "modes are @inout, @inplace, @oneway, @idempotent");
+    add(Lexeme::Kind::kMode, mode, where);
   }
 }
 
 // Handles a condition, a #define, or a line number of the preprocessor.
 void Lexer::take_directive() {
   const Position where = here();
-  take();
+  take_character();
   const std::string line = take_line();
   std::string_view rest = line;
   const std::string word = take_first(rest);
   if (word == "ifdef" || word == "ifndef") {
     const std::string name = take_first(rest);
-    if (name.empty()) throw Failure(where, "#" + word + " without a name", "name what is to be defined");
+    if (name.empty())
+      throw GeneratorFailure(where, "#" + word + " without a name", "name what is to be defined");
     conditions_.push_back((names_.count(name) != 0) == (word == "ifdef"));
   } else if (word == "else" || word == "endif") {
-    if (conditions_.empty()) throw Failure(where, "#" + word + " without #ifdef", "remove it");
+    if (conditions_.empty()) throw GeneratorFailure(where, "#" + word + " without #ifdef", "remove it");
     const bool held = conditions_.back();
     conditions_.pop_back();
     if (word == "else") conditions_.push_back(!held);
@@ -166,8 +166,8 @@ void Lexer::take_directive() {
   } else if (word == "undef") {
     names_.erase(take_first(rest));
   } else {
-    throw Failure(where, "#" + word + " is left to the C preprocessor",
-                  "translate what `cpp -C FILE` makes of the file");
+    throw GeneratorFailure(where, "#" + word + " is left to the C preprocessor",
+                           "translate what `cpp -C FILE` makes of the file");
   }
 }
 
@@ -177,32 +177,32 @@ void Lexer::define(const std::string& rest, Position where) {
   const std::string value(trimmed(left.substr(0, left.find("/*"))));
   std::int64_t ignored = 0;
   if (name.empty() || (!value.empty() && !parse_number(value, ignored)))
-    throw Failure(where, "#define of something other than a number",
-                  "translate what `cpp -C FILE` makes of the file");
+    throw GeneratorFailure(where, "#define of something other than a number",
+                           "translate what `cpp -C FILE` makes of the file");
   names_[name] = value;
 }
 
 void Lexer::take_word() {
   const Position where = here();
   std::string word;
-  while (continues_word(look())) word += take();
+  while (continues_word(peek_character())) word += take_character();
   const auto found = names_.find(word);
   std::int64_t value = 0;
   if (found != names_.end() && parse_number(found->second, value))
-    add(Token::Kind::kNumber, found->second, where, value);
+    add(Lexeme::Kind::kNumber, found->second, where, value);
   else
-    add(Token::Kind::kName, std::move(word), where);
+    add(Lexeme::Kind::kName, std::move(word), where);
 }
 
 void Lexer::take_number() {
   const Position where = here();
-  std::string text(1, take());
-  while (continues_word(look())) text += take();
+  std::string text(1, take_character());
+  while (continues_word(peek_character())) text += take_character();
   std::int64_t value = 0;
   if (!parse_number(text, value))
-    throw Failure(where, "`" + text + "` is no number",
-                  "write it in base 10, as 0x in base 16, or as 0 in base 8");
-  add(Token::Kind::kNumber, std::move(text), where, value);
+    throw GeneratorFailure(where, "`" + text + "` is no number",
+                           "write it in base 10, as 0x in base 16, or as 0 in base 8");
+  add(Lexeme::Kind::kNumber, std::move(text), where, value);
 }
 
 }  // namespace exs::generator

@@ -17,7 +17,7 @@
 
 namespace exs::generator {
 
-struct Token {
+struct Lexeme {
   enum class Kind : std::uint8_t {
     kName,
     kNumber,  // text as written, and value
@@ -38,14 +38,14 @@ class Lexer {
   Lexer(std::string_view text, const std::set<std::string>& defined);
 
   // Returns all words; the last is the end.
-  std::vector<Token> run();
+  std::vector<Lexeme> run();
 
  private:
   [[nodiscard]] bool at_end() const { return next_ == text_.size(); }
-  [[nodiscard]] char look(std::size_t ahead = 0) const {
+  [[nodiscard]] char peek_character(std::size_t ahead = 0) const {
     return next_ + ahead < text_.size() ? text_[next_ + ahead] : '\0';
   }
-  char take();
+  char take_character();
   std::string take_line();
   [[nodiscard]] Position here() const { return {line_, column_}; }
 
@@ -54,7 +54,7 @@ class Lexer {
   void define(const std::string& rest, Position where);
   void take_word();
   void take_number();
-  void add(Token::Kind kind, std::string text, Position where, std::int64_t value = 0);
+  void add(Lexeme::Kind kind, std::string text, Position where, std::int64_t value = 0);
   // All surrounding conditions hold.
   [[nodiscard]] bool is_taken() const;
 
@@ -65,7 +65,7 @@ class Lexer {
   bool at_line_start_ = true;
   std::map<std::string, std::string> names_;  // defined names and their values
   std::vector<bool> conditions_;
-  std::vector<Token> tokens_;
+  std::vector<Lexeme> tokens_;
 };
 
 // Parses `text` as a C number in base 8, 10 or 16. Returns false if it is none, or too large.

@@ -13,7 +13,7 @@
 
 namespace {
 
-using exs::generator::Interface;
+using exs::generator::IdlInterface;
 
 constexpr const char* kHelp =
     "exs-rpcgen [OPTION...] FILE.x\n"
@@ -27,7 +27,7 @@ constexpr const char* kHelp =
     "  --help          print this summary and exit\n"
     "  --version       print the version and exit\n";
 
-struct Wishes {
+struct GeneratorArguments {
   std::set<std::string> defined;
   std::string file;
   std::string folder = ".";
@@ -42,7 +42,7 @@ const char* value_of(std::string_view argument, std::string_view option) {
 }
 
 // Returns false if the arguments are invalid.
-bool read_arguments(int count, char** arguments, Wishes& wishes) {
+bool read_arguments(int count, char** arguments, GeneratorArguments& wishes) {
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
     if (argument == "--check") {
@@ -80,7 +80,7 @@ bool write(const std::string& path, const std::string& text) {
   return false;
 }
 
-bool write_stubs(const Interface& interface, const Wishes& wishes) {
+bool write_stubs(const IdlInterface& interface, const GeneratorArguments& wishes) {
   const exs::generator::Spelling spelling{wishes.has_own_types, bare_name(wishes.file)};
   const std::string start = wishes.folder + "/" + spelling.name + "_exs";
   return write(start + ".h", c_header(interface, spelling)) &&
@@ -89,7 +89,7 @@ bool write_stubs(const Interface& interface, const Wishes& wishes) {
          write(start + "_serve.c", c_service(interface, spelling));
 }
 
-int translate(const Wishes& wishes) {
+int translate(const GeneratorArguments& wishes) {
   std::ifstream file(wishes.file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file.is_open() || file.bad()) {
@@ -102,7 +102,7 @@ int translate(const Wishes& wishes) {
     const auto interface = Parser(Lexer(text, wishes.defined).run()).run();
     if (wishes.wants_report) std::fputs(exs::generator::report(interface).c_str(), stdout);
     if (!wishes.wants_report && !wishes.only_checks && !write_stubs(interface, wishes)) return 1;
-  } catch (const exs::generator::Failure& failure) {
+  } catch (const exs::generator::GeneratorFailure& failure) {
     std::fprintf(stderr, "%s:%s\n", wishes.file.c_str(), failure.what());
     return 1;
   }
@@ -120,7 +120,7 @@ int main(int count, char** arguments) {
     std::puts("exs-rpcgen " EXS_VERSION_TEXT);
     return 0;
   }
-  Wishes wishes;
+  GeneratorArguments wishes;
   if (!read_arguments(count, arguments, wishes)) {
     std::fputs(kHelp, stderr);
     return 2;

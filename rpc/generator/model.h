@@ -89,16 +89,16 @@ struct Version {
   std::vector<Procedure> procedures;
 };
 
-struct Program {
+struct IdlProgram {
   std::string name;
   std::int64_t number = 0;
   std::vector<Version> versions;
 };
 
-struct Interface {
+struct IdlInterface {
   std::vector<std::unique_ptr<Type>> types;
   std::vector<Definition> definitions;
-  std::vector<Program> programs;
+  std::vector<IdlProgram> programs;
 };
 
 inline constexpr std::uint64_t kTypeBytesMax = std::uint64_t{1} << 30U;

@@ -6,80 +6,81 @@
 
 namespace exs::generator {
 
-Token Parser::take() {
-  const Token& token = tokens_[next_];
-  if (token.kind != Token::Kind::kEnd) ++next_;
+Lexeme Parser::take_lexeme() {
+  const Lexeme& token = tokens_[next_];
+  if (token.kind != Lexeme::Kind::kEnd) ++next_;
   return token;
 }
 
 bool Parser::sees(std::string_view text) const {
-  const Token& token = look();
-  return (token.kind == Token::Kind::kName || token.kind == Token::Kind::kMark) && token.text == text;
+  const Lexeme& token = peek_lexeme();
+  return (token.kind == Lexeme::Kind::kName || token.kind == Lexeme::Kind::kMark) && token.text == text;
 }
 
 bool Parser::take_if(std::string_view text) {
   if (!sees(text)) return false;
-  take();
+  take_lexeme();
   return true;
 }
 
-void Parser::refuse(const Token& token, const std::string& expected) {
-  const bool is_mode = token.kind == Token::Kind::kMode;
-  throw Failure(
+void Parser::refuse(const Lexeme& token, const std::string& expected) {
+  const bool is_mode = token.kind == Lexeme::Kind::kMode;
+  throw GeneratorFailure(
       token.position,
       is_mode ? "the mode @" + token.text + " is out of place" : "`" + token.text + "` is out of place",
       is_mode ? "modes stand in a procedure" : expected + " is expected here");
 }
 
 void Parser::expect(std::string_view text) {
-  if (!take_if(text)) refuse(look(), "`" + std::string(text) + "`");
+  if (!take_if(text)) refuse(peek_lexeme(), "`" + std::string(text) + "`");
 }
 
-Token Parser::take_name(const char* what) {
-  if (look().kind != Token::Kind::kName) refuse(look(), what);
-  Token name = take();
+Lexeme Parser::take_name(const char* what) {
+  if (peek_lexeme().kind != Lexeme::Kind::kName) refuse(peek_lexeme(), what);
+  Lexeme name = take_lexeme();
   if (is_reserved(name.text))
-    throw Failure(name.position, "`" + name.text + "` is a word of the language", "take another name");
+    throw GeneratorFailure(name.position, "`" + name.text + "` is a word of the language",
+                           "take another name");
   return name;
 }
 
 // Takes a number, or the name of one.
 std::int64_t Parser::take_value() {
-  const Token token = take();
-  if (token.kind == Token::Kind::kNumber) return token.value;
-  if (token.kind != Token::Kind::kName) refuse(token, "a number");
+  const Lexeme token = take_lexeme();
+  if (token.kind == Lexeme::Kind::kNumber) return token.value;
+  if (token.kind != Lexeme::Kind::kName) refuse(token, "a number");
   if (token.text == "TRUE") return 1;
   if (token.text == "FALSE") return 0;
   const auto found = constants_.find(token.text);
   if (found == constants_.end())
-    throw Failure(token.position, "no number has the name `" + token.text + "`", "define it before");
+    throw GeneratorFailure(token.position, "no number has the name `" + token.text + "`", "define it before");
   return found->second;
 }
 
 std::int64_t Parser::take_number_of(const char* what) {
   expect("=");
-  const Position where = look().position;
+  const Position where = peek_lexeme().position;
   const std::int64_t value = take_value();
   if (value < 0 || value > UINT32_MAX)
-    throw Failure(where, std::string("the number of a ") + what + " is out of range",
-                  "take one from 0 to 4294967295");
+    throw GeneratorFailure(where, std::string("the number of a ") + what + " is out of range",
+                           "take one from 0 to 4294967295");
   return value;
 }
 
-void Parser::define_name(const Token& name) {
+void Parser::define_name(const Lexeme& name) {
   if (!taken_names_.insert(name.text).second)
-    throw Failure(name.position, "`" + name.text + "` is defined already", "take another name");
+    throw GeneratorFailure(name.position, "`" + name.text + "` is defined already", "take another name");
 }
 
-Interface Parser::run() {
-  while (look().kind != Token::Kind::kEnd) parse_definition();
+IdlInterface Parser::run() {
+  while (peek_lexeme().kind != Lexeme::Kind::kEnd) parse_definition();
   return std::move(interface_);
 }
 
 void Parser::parse_definition() {
-  const Token& token = look();
-  if (token.kind == Token::Kind::kPassed) {
-    interface_.definitions.push_back({Definition::Kind::kPassed, "", take().text, nullptr, {}});
+  const Lexeme& token = peek_lexeme();
+  if (token.kind == Lexeme::Kind::kPassed) {
+    interface_.definitions.push_back({Definition::Kind::kPassed, "", take_lexeme().text, nullptr, {}});
     return;
   }
   if (take_if("const")) {
@@ -101,17 +102,17 @@ void Parser::parse_definition() {
 }
 
 void Parser::parse_const() {
-  const Token name = take_name("a name");
+  const Lexeme name = take_name("a name");
   define_name(name);
   expect("=");
-  const std::string text = look().text;
+  const std::string text = peek_lexeme().text;
   const std::int64_t value = take_value();
   constants_[name.text] = value;
   interface_.definitions.push_back({Definition::Kind::kConstant, name.text, text, nullptr, {}});
 }
 
 void Parser::parse_enum() {
-  const Token name = take_name("a name");
+  const Lexeme name = take_name("a name");
   define_name(name);
   Type type;
   type.kind = Type::Kind::kEnum;
@@ -121,12 +122,12 @@ void Parser::parse_enum() {
   expect("{");
   std::int64_t value = 0;
   do {
-    const Token enumerator = take_name("the name of a value");
+    const Lexeme enumerator = take_name("the name of a value");
     define_name(enumerator);
-    const Position where = look().position;
+    const Position where = peek_lexeme().position;
     if (take_if("=")) value = take_value();
     if (value < INT32_MIN || value > INT32_MAX)
-      throw Failure(where, "a value of an enum is out of range", "take one of 32 bits with a sign");
+      throw GeneratorFailure(where, "a value of an enum is out of range", "take one of 32 bits with a sign");
     constants_[enumerator.text] = value;
     type.values.push_back(value);
     definition.enumerators.emplace_back(enumerator.text, value++);
@@ -137,7 +138,7 @@ void Parser::parse_enum() {
 }
 
 void Parser::parse_struct() {
-  const Token name = take_name("a name");
+  const Lexeme name = take_name("a name");
   define_name(name);
   Type& type = *interface_.types.emplace_back(std::make_unique<Type>());
   type.kind = Type::Kind::kStruct;
@@ -149,23 +150,24 @@ void Parser::parse_struct() {
   expect("{");
   do {
     const Declared declared = parse_declaration();
-    if (declared.type == nullptr) throw Failure(declared.position, "a member is void", "remove it");
+    if (declared.type == nullptr) throw GeneratorFailure(declared.position, "a member is void", "remove it");
     require_complete(declared.type, declared.position);
     if (!names.insert(declared.name).second)
-      throw Failure(declared.position, "`" + declared.name + "` is a member already", "take another name");
+      throw GeneratorFailure(declared.position, "`" + declared.name + "` is a member already",
+                             "take another name");
     type.fields.push_back({declared.name, declared.type, 0});
     expect(";");
   } while (!sees("}"));
   expect("}");
   type.is_complete = true;
   if (!lay_out(type))
-    throw Failure(name.position, "`" + name.text + "` has more than 1 GiB or 200 levels",
-                  "use vectors (<>) or fewer levels");
+    throw GeneratorFailure(name.position, "`" + name.text + "` has more than 1 GiB or 200 levels",
+                           "use vectors (<>) or fewer levels");
   interface_.definitions.push_back({Definition::Kind::kStruct, name.text, "", &type, {}});
 }
 
 void Parser::parse_union() {
-  const Token name = take_name("a name");
+  const Lexeme name = take_name("a name");
   define_name(name);
   Type& type = *interface_.types.emplace_back(std::make_unique<Type>());
   type.kind = Type::Kind::kUnion;
@@ -180,8 +182,8 @@ void Parser::parse_union() {
   const bool is_number = of != nullptr && of->kind == Type::Kind::kScalar && of->bytes == 4 &&
                          of->scalar != Type::Scalar::kFloat;
   if (of == nullptr || (!is_number && of->kind != Type::Kind::kEnum && of->kind != Type::Kind::kBool))
-    throw Failure(discriminant.position, "a union switches on a type that cannot choose",
-                  "use int, unsigned int, bool or an enum");
+    throw GeneratorFailure(discriminant.position, "a union switches on a type that cannot choose",
+                           "use int, unsigned int, bool or an enum");
   type.fields.push_back({discriminant.name, of, 0});
   expect(")");
   expect("{");
@@ -190,16 +192,16 @@ void Parser::parse_union() {
   expect("}");
   type.is_complete = true;
   if (!lay_out(type))
-    throw Failure(name.position, "`" + name.text + "` has more than 1 GiB or 200 levels",
-                  "use vectors (<>) or fewer levels");
+    throw GeneratorFailure(name.position, "`" + name.text + "` has more than 1 GiB or 200 levels",
+                           "use vectors (<>) or fewer levels");
   interface_.definitions.push_back({Definition::Kind::kUnion, name.text, "", &type, {}});
 }
 
 void Parser::parse_arm(Type& type) {
   Arm arm;
-  const Token start = look();
+  const Lexeme start = peek_lexeme();
   if (!type.arms.empty() && type.arms.back().values.empty())
-    throw Failure(start.position, "the default is followed by another arm", "make it the last one");
+    throw GeneratorFailure(start.position, "the default is followed by another arm", "make it the last one");
   if (take_if("default")) {
     expect(":");
   } else {
@@ -210,7 +212,8 @@ void Parser::parse_arm(Type& type) {
   if (declared.type != nullptr) require_complete(declared.type, declared.position);
   for (const Arm& other : type.arms)
     if (declared.type != nullptr && other.field.type != nullptr && other.field.name == declared.name)
-      throw Failure(declared.position, "`" + declared.name + "` is an arm already", "take another name");
+      throw GeneratorFailure(declared.position, "`" + declared.name + "` is an arm already",
+                             "take another name");
   arm.field = {declared.name, declared.type, 0};
   expect(";");
   type.arms.push_back(std::move(arm));
@@ -218,21 +221,21 @@ void Parser::parse_arm(Type& type) {
 
 // Parses one `case VALUE:` whose `case` has been taken.
 void Parser::add_values(Type& type, Arm& arm) {
-  const Token label = look();
+  const Lexeme label = peek_lexeme();
   const std::int64_t value = take_value();
   const Type& of = *type.fields.front().type;
   const bool is_member =
       of.kind != Type::Kind::kEnum || std::find(of.values.begin(), of.values.end(), value) != of.values.end();
   if (!is_member || value < INT32_MIN || value > UINT32_MAX ||
       (of.kind == Type::Kind::kBool && value != 0 && value != 1))
-    throw Failure(label.position, "the discriminant never has the value `" + label.text + "`",
-                  "take one that it has");
+    throw GeneratorFailure(label.position, "the discriminant never has the value `" + label.text + "`",
+                           "take one that it has");
   const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(value));
   const auto has = [&](const Arm& other) {
     return std::find(other.values.begin(), other.values.end(), low) != other.values.end();
   };
   if (has(arm) || std::any_of(type.arms.begin(), type.arms.end(), has))
-    throw Failure(label.position, "`" + label.text + "` has an arm already", "remove one");
+    throw GeneratorFailure(label.position, "`" + label.text + "` has an arm already", "remove one");
   arm.values.push_back(low);
   arm.labels.push_back(label.text);
   expect(":");
@@ -240,9 +243,9 @@ void Parser::add_values(Type& type, Arm& arm) {
 
 void Parser::parse_typedef() {
   const Declared declared = parse_declaration();
-  if (declared.type == nullptr) throw Failure(declared.position, "a typedef of void", "remove it");
+  if (declared.type == nullptr) throw GeneratorFailure(declared.position, "a typedef of void", "remove it");
   require_complete(declared.type, declared.position);
-  Token name;
+  Lexeme name;
   name.text = declared.name;
   name.position = declared.position;
   define_name(name);

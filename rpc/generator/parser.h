@@ -15,9 +15,9 @@ namespace exs::generator {
 
 class Parser {
  public:
-  explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+  explicit Parser(std::vector<Lexeme> tokens) : tokens_(std::move(tokens)) {}
   // Throws Failure.
-  Interface run();
+  IdlInterface run();
 
  private:
   // A declaration's name, type and position.
@@ -28,15 +28,15 @@ class Parser {
   };
 
   // --- words (parser.cc) ---
-  [[nodiscard]] const Token& look() const { return tokens_[next_]; }
-  Token take();
+  [[nodiscard]] const Lexeme& peek_lexeme() const { return tokens_[next_]; }
+  Lexeme take_lexeme();
   [[nodiscard]] bool sees(std::string_view text) const;
   bool take_if(std::string_view text);
   void expect(std::string_view text);
-  Token take_name(const char* what);
+  Lexeme take_name(const char* what);
   std::int64_t take_value();
   std::int64_t take_number_of(const char* what);
-  [[noreturn]] static void refuse(const Token& token, const std::string& expected);
+  [[noreturn]] static void refuse(const Lexeme& token, const std::string& expected);
 
   // --- definitions (parser.cc) ---
   void parse_definition();
@@ -47,13 +47,13 @@ class Parser {
   void parse_typedef();
   void parse_arm(Type& type);
   void add_values(Type& type, Arm& arm);
-  void define_name(const Token& name);
+  void define_name(const Lexeme& name);
 
   // --- declarations (declarations.cc) ---
   const Type* parse_specifier();
-  const Type* word_type(const Token& word, bool is_unsigned);
+  const Type* word_type(const Lexeme& word, bool is_unsigned);
   Declared parse_declaration();
-  Declared parse_member(const Token& name, const Type* type);
+  Declared parse_member(const Lexeme& name, const Type* type);
   std::uint64_t parse_limit(char end);
   Type& add_type(Type type, Position where);
   void require_complete(const Type* type, Position where) const;
@@ -67,9 +67,9 @@ class Parser {
   void check_modes(const Procedure& procedure, Position where);
   const Type* parse_procedure_type();
 
-  std::vector<Token> tokens_;
+  std::vector<Lexeme> tokens_;
   std::size_t next_ = 0;
-  Interface interface_;
+  IdlInterface interface_;
   std::map<std::string, Type*> named_;
   std::map<std::string, std::int64_t> constants_;
   std::set<std::string> taken_names_;

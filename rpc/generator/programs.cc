@@ -9,18 +9,19 @@
 namespace exs::generator {
 
 void Parser::parse_program() {
-  const Token name = take_name("the name of the program");
+  const Lexeme name = take_name("the name of the program");
   define_name(name);
-  Program program;
+  IdlProgram program;
   program.name = name.text;
   expect("{");
   do {
-    const Position where = look().position;
+    const Position where = peek_lexeme().position;
     expect("version");
     Version version = parse_version(name.text);
     for (const Version& other : program.versions)
       if (other.number == version.number)
-        throw Failure(where, "two versions have the number " + std::to_string(version.number), "change one");
+        throw GeneratorFailure(where, "two versions have the number " + std::to_string(version.number),
+                               "change one");
     program.versions.push_back(std::move(version));
     expect(";");
   } while (!sees("}"));
@@ -30,25 +31,25 @@ void Parser::parse_program() {
 }
 
 Version Parser::parse_version(const std::string& program) {
-  const Token name = take_name("the name of the version");
+  const Lexeme name = take_name("the name of the version");
   define_name(name);
   Version version;
   version.name = name.text;
   expect("{");
   do {
-    const Position where = look().position;
+    const Position where = peek_lexeme().position;
     Procedure procedure = parse_procedure(program + "_" + name.text);
     for (const Procedure& other : version.procedures) {
       if (other.number == procedure.number)
-        throw Failure(where, "two procedures have the number " + std::to_string(procedure.number),
-                      "change one");
+        throw GeneratorFailure(where, "two procedures have the number " + std::to_string(procedure.number),
+                               "change one");
       if (other.name == procedure.name)
-        throw Failure(where, "two procedures have the name `" + procedure.name + "`", "change one");
+        throw GeneratorFailure(where, "two procedures have the name `" + procedure.name + "`", "change one");
     }
     version.procedures.push_back(std::move(procedure));
     constexpr std::size_t kProceduresMax = 4096;
     if (version.procedures.size() > kProceduresMax)
-      throw Failure(where, "a version has more than 4096 procedures", "make two of it");
+      throw GeneratorFailure(where, "a version has more than 4096 procedures", "make two of it");
     expect(";");
   } while (!sees("}"));
   expect("}");
@@ -57,32 +58,33 @@ Version Parser::parse_version(const std::string& program) {
 }
 
 void Parser::take_modes(Procedure& procedure) {
-  while (look().kind == Token::Kind::kMode) {
-    const Token mode = take();
+  while (peek_lexeme().kind == Lexeme::Kind::kMode) {
+    const Lexeme mode = take_lexeme();
     bool& flag = mode.text == "inout"     ? procedure.is_inout
                  : mode.text == "inplace" ? procedure.is_inplace
                  : mode.text == "oneway"  ? procedure.is_oneway
                                           : procedure.is_idempotent;
     if (std::exchange(flag, true))
-      throw Failure(mode.position, "@" + mode.text + " is there twice", "remove one");
+      throw GeneratorFailure(mode.position, "@" + mode.text + " is there twice", "remove one");
   }
 }
 
 const Type* Parser::parse_procedure_type() {
-  const Position where = look().position;
+  const Position where = peek_lexeme().position;
   const Type* const type = parse_specifier();
   if (type != nullptr && type->kind == Type::Kind::kScalar && type->scalar == Type::Scalar::kOpaque &&
       !type->is_defined_here)
-    throw Failure(where, "opaque without a length", "define a type of it by typedef");
+    throw GeneratorFailure(where, "opaque without a length", "define a type of it by typedef");
   if (sees("*"))
-    throw Failure(look().position, "a pointer as an argument or result", "define a type of it by typedef");
+    throw GeneratorFailure(peek_lexeme().position, "a pointer as an argument or result",
+                           "define a type of it by typedef");
   return type;
 }
 
 Procedure Parser::parse_procedure(const std::string& prefix) {
   Procedure procedure;
   take_modes(procedure);
-  const Position where = look().position;
+  const Position where = peek_lexeme().position;
   procedure.result = parse_procedure_type();
   take_modes(procedure);
   procedure.name = take_name("the name of the procedure").text;
@@ -109,21 +111,21 @@ Procedure Parser::parse_procedure(const std::string& prefix) {
 void Parser::parse_arguments(Procedure& procedure) {
   do {
     take_modes(procedure);
-    const Position where = look().position;
+    const Position where = peek_lexeme().position;
     const Type* const type = parse_procedure_type();
     take_modes(procedure);
     if (type == nullptr && (!procedure.arguments.empty() || sees(",")))
-      throw Failure(where, "void beside other arguments", "remove it");
+      throw GeneratorFailure(where, "void beside other arguments", "remove it");
     if (type != nullptr) procedure.arguments.push_back(type);
   } while (take_if(","));
 }
 
 void Parser::check_modes(const Procedure& procedure, Position where) {
   if (procedure.is_oneway && procedure.result != nullptr)
-    throw Failure(where, "a one-way procedure has a result", "make it void");
+    throw GeneratorFailure(where, "a one-way procedure has a result", "make it void");
   if (procedure.is_inout && (procedure.arguments.size() != 1 || procedure.argument != procedure.result))
-    throw Failure(where, "an @inout procedure has not one argument of the type of its result",
-                  "make them the same");
+    throw GeneratorFailure(where, "an @inout procedure has not one argument of the type of its result",
+                           "make them the same");
 }
 
 }  // namespace exs::generator

@@ -57,11 +57,11 @@ void add_procedure(std::string& text, const Procedure& procedure) {
 
 }  // namespace
 
-std::string report(const Interface& interface) {
+std::string report(const IdlInterface& interface) {
   std::string text;
   for (const auto& type : interface.types)
     if (type->is_defined_here) add_type(text, *type);
-  for (const Program& program : interface.programs)
+  for (const IdlProgram& program : interface.programs)
     for (const Version& version : program.versions) {
       text += "program " + program.name + " " + std::to_string(program.number) + ", version " + version.name +
               " " + std::to_string(version.number) + "\n";

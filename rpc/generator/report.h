@@ -9,6 +9,6 @@
 namespace exs::generator {
 
 // Returns a line for each type, member, arm and procedure.
-std::string report(const Interface& interface);
+std::string report(const IdlInterface& interface);
 
 }  // namespace exs::generator

@@ -6,10 +6,12 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <utility>
 
+#include "base/annotations.h"
+#include "base/check.h"
+#include "base/drive_lock.h"
 #include "exs/sunrpc.h"
 #include "rpc/channel/process.h"
 #include "rpc/sunrpc/client_link.h"
@@ -37,39 +39,42 @@ bool is_bad(const timeval& time) {
   return time.tv_sec <= -1 || time.tv_sec > 100'000'000 || time.tv_usec <= -1 || time.tv_usec > 1'000'000;
 }
 
-class Handle {
+class ClientHandle {
  public:
-  explicit Handle(CLIENT* client) : plain_(client), calls_left_(settings().after) {
+  explicit ClientHandle(CLIENT* client) : plain_(client), calls_left_(settings().after) {
     std::uint32_t program = 0;
     if (clnt_control(client, CLGET_PROG, &program) && program == kRpcbindProgram) may_ask_ = false;
   }
-  static Handle& of(CLIENT* client) { return *static_cast<Handle*>(static_cast<void*>(client->cl_private)); }
+  static ClientHandle& of(CLIENT* client) {
+    return *static_cast<ClientHandle*>(static_cast<void*>(client->cl_private));
+  }
 
   static clnt_stat call(CLIENT* client, rpcproc_t procedure, xdrproc_t encode, void* arguments,
                         xdrproc_t decode, void* results, timeval limit) {
-    Handle& self = of(client);
-    const std::lock_guard lock(self.mutex_);
+    ClientHandle& self = of(client);
+    const LockGuard lock(self.mutex_);
     self.client_ = client;
     if (!self.has_link() && !is_zero(limit)) self.consider_link(self.has_limit_ ? self.limit_ : limit);
     if (self.goes_plain(limit)) return self.call_plain(procedure, encode, arguments, decode, results, limit);
     return self.call_by_link(procedure, encode, arguments, decode, results, limit);
   }
   static bool link(CLIENT* client) {
-    Handle& self = of(client);
-    const std::lock_guard lock(self.mutex_);
+    ClientHandle& self = of(client);
+    const LockGuard lock(self.mutex_);
     self.client_ = client;
     self.calls_left_ = 0;
     constexpr timeval kLimit = {25, 0};
     if (!self.has_link()) self.consider_link(kLimit);
     return self.has_link();
   }
-  static void abort(CLIENT* client) {
+  // Another thread may be in a call, so it takes no lock; what it reads never changes.
+  static void abort(CLIENT* client) EXS_NO_THREAD_SAFETY_ANALYSIS {
     CLIENT plain = of(client).plain_.of(client);
     clnt_abort(&plain);
   }
   static void get_error(CLIENT* client, rpc_err* error) {
-    Handle& self = of(client);
-    const std::lock_guard lock(self.mutex_);
+    ClientHandle& self = of(client);
+    const LockGuard lock(self.mutex_);
     if (self.was_by_link_) {
       *error = self.error_;
       return;
@@ -83,29 +88,32 @@ class Handle {
     return free(&stream, results);
   }
   static void destroy(CLIENT* client) {
-    const std::unique_ptr<Handle> self(&of(client));
-    self->client_ = client;
-    if (self->has_link()) self->let_arrive();
-    self->plain_.give_back(client);
+    const std::unique_ptr<ClientHandle> self(&of(client));
+    {
+      const LockGuard lock(self->mutex_);
+      self->client_ = client;
+      if (self->has_link()) self->let_arrive();
+      self->plain_.give_back(client);
+    }
     clnt_destroy(client);
   }
   static bool_t control(CLIENT* client, u_int request, void* value) {
-    Handle& self = of(client);
-    const std::lock_guard lock(self.mutex_);
+    ClientHandle& self = of(client);
+    const LockGuard lock(self.mutex_);
     return self.control(request, value, client);
   }
 
  private:
-  [[nodiscard]] bool has_link() const { return link_ != nullptr && is_own_process(); }
+  [[nodiscard]] bool has_link() const EXS_REQUIRES(mutex_) { return link_ != nullptr && is_own_process(); }
   // A call with limit zero (batched) goes by TCP. There the kernel queues as many as libtirpc promises, in their order, and holds their
   // sender back. Later calls go by TCP too, until one is answered: by the link they would overtake the batched ones.
-  [[nodiscard]] bool goes_plain(const timeval& limit) const {
+  [[nodiscard]] bool goes_plain(const timeval& limit) const EXS_REQUIRES(mutex_) {
     return !has_link() || plain_.has_unanswered() || (is_zero(limit) && unanswered_.count() == 0);
   }
 
   // Asks for a link before a call with this limit; the question may take half of it. A batched call does not wait for a link.
-  void consider_link(const timeval& limit) {
-    if (!may_ask_ || is_zero(limit) || is_bad(limit) || settings().use == Use::kOff) return;
+  void consider_link(const timeval& limit) EXS_REQUIRES(mutex_) {
+    if (!may_ask_ || is_zero(limit) || is_bad(limit) || settings().use == LinkUse::kOff) return;
     if (calls_left_ > 0) {
       --calls_left_;
       return;
@@ -122,7 +130,7 @@ class Handle {
   }
 
   clnt_stat call_plain(rpcproc_t procedure, xdrproc_t encode, void* arguments, xdrproc_t decode,
-                       void* results, timeval limit) {
+                       void* results, timeval limit) EXS_REQUIRES(mutex_) {
     was_by_link_ = false;
     if (has_link()) plain_.set_id(client_, id_);
     const clnt_stat told = plain_.call(client_, procedure, encode, arguments, decode, results, limit);
@@ -131,7 +139,7 @@ class Handle {
   }
 
   clnt_stat call_by_link(rpcproc_t procedure, xdrproc_t encode, void* arguments, xdrproc_t decode,
-                         void* results, timeval limit) {
+                         void* results, timeval limit) EXS_REQUIRES(mutex_) {
     was_by_link_ = true;
     ++calls_by_link_;
     if (!has_limit_ && !is_bad(limit)) limit_ = limit;
@@ -140,16 +148,16 @@ class Handle {
       error_ = {};
       if (!has_room() && !settle(Unanswered::kMost - 1, limit)) return error_.re_status;
       // While calls by the link are unanswered, a call of any length goes by it, so that it cannot overtake them.
-      Encoder encoder(message_, unanswered_.count() > 0 ? link_->longest_possible() : link_->longest());
+      XdrEncoder encoder(message_, unanswered_.count() > 0 ? link_->longest_possible() : link_->longest());
       const bool is_encoded = encode_call(encoder, procedure, encode, arguments);
       if (!is_encoded && !encoder.is_full()) return fail(RPC_CANTENCODEARGS, 0);
       if (!is_encoded) {
         if (!settle(0, limit)) return error_.re_status;
         return call_plain(procedure, encode, arguments, decode, results, limit);
       }
-      if (!link_->link().send(message_, encoder.bytes())) {
+      if (const Status sent = link_->link().send(message_, encoder.bytes()); !sent.ok()) {
         const bool had_unanswered = unanswered_.count() > 0;
-        lose_link(RPC_CANTSEND, errno);
+        lose_link(RPC_CANTSEND, sent.error());
         // Earlier calls may be lost.
         if (had_unanswered) return error_.re_status;
         return call_plain(procedure, encode, arguments, decode, results, limit);
@@ -165,16 +173,16 @@ class Handle {
     }
   }
 
-  [[nodiscard]] bool has_room() const {
-    return unanswered_.count() < Unanswered::kMost && link_->link().sending() < kLongSendsMax;
+  [[nodiscard]] bool has_room() const EXS_REQUIRES(mutex_) {
+    return unanswered_.count() < Unanswered::kMost && link_->link().long_sends() < kLongSendsMax;
   }
   // Waits until at most this many calls by the link are unanswered, and no long one is under way. The limit is that of the call. A
   // batched call waits as long as the server makes it, as by TCP. Returns false with the reason in error_.
-  bool settle(std::size_t most, const timeval& limit) {
+  bool settle(std::size_t most, const timeval& limit) EXS_REQUIRES(mutex_) {
     return settle_within(most, is_zero(limit) ? kForeverNs : nanoseconds(limit_));
   }
-  bool settle_within(std::size_t most, std::int64_t limit_ns) {
-    while (unanswered_.count() > most || link_->link().sending() >= kLongSendsMax) {
+  bool settle_within(std::size_t most, std::int64_t limit_ns) EXS_REQUIRES(mutex_) {
+    while (unanswered_.count() > most || link_->link().long_sends() >= kLongSendsMax) {
       if (!unanswered_.ends_with_question() && !ask_for_answer()) return false;
       if (!receive(limit_ns)) return false;
       note_reply();
@@ -182,23 +190,25 @@ class Handle {
     return true;
   }
   // Sends a call of NULLPROC; its reply proves that all calls before it are served.
-  bool ask_for_answer() {
-    Encoder encoder(message_, link_->longest());
+  bool ask_for_answer() EXS_REQUIRES(mutex_) {
+    XdrEncoder encoder(message_, link_->longest());
     const bool is_encoded = encode_call(encoder, NULLPROC, xdr_function(xdr_void), nullptr);
-    if (!is_encoded || !link_->link().send(message_, encoder.bytes())) {
-      lose_link(RPC_CANTSEND, errno);
+    const Status sent = is_encoded ? link_->link().send(message_, encoder.bytes()) : Status(ENOMEM);
+    if (!sent.ok()) {
+      lose_link(RPC_CANTSEND, sent.error());
       return false;
     }
     unanswered_.add_question(ntohl(id_));
     return true;
   }
   // The caller was told that these calls had left.
-  void let_arrive() {
+  void let_arrive() EXS_REQUIRES(mutex_) {
     if (unanswered_.has_batched()) settle_within(0, kLingerNs);
     plain_.let_arrive(client_);
   }
 
-  bool encode_call(Encoder& encoder, rpcproc_t procedure, xdrproc_t encode, void* arguments) {
+  bool encode_call(XdrEncoder& encoder, rpcproc_t procedure, xdrproc_t encode, void* arguments)
+      EXS_REQUIRES(mutex_) {
     constexpr u_int kWords = 6;
     int32_t* const header = XDR_INLINE(encoder.stream(), kWords * BYTES_PER_XDR_UNIT);
     if (header == nullptr) return false;
@@ -209,7 +219,7 @@ class Handle {
            AUTH_WRAP(client_->cl_auth, encoder.stream(), encode, static_cast<caddr_t>(arguments)) != 0;
   }
 
-  clnt_stat await_reply(xdrproc_t decode, void* results, bool& refresh) {
+  clnt_stat await_reply(xdrproc_t decode, void* results, bool& refresh) EXS_REQUIRES(mutex_) {
     const std::int64_t limit_ns = nanoseconds(limit_);
     for (;;) {
       if (!receive(limit_ns)) return error_.re_status;
@@ -225,19 +235,20 @@ class Handle {
     }
   }
   // Receives a message, which is valid until the next call. Returns false with the reason in error_.
-  bool receive(std::int64_t limit_ns) {
-    if (std::exchange(owes_receive_, false) && !link_->link().receive_next()) {
-      lose_link(RPC_CANTRECV, errno);
+  bool receive(std::int64_t limit_ns) EXS_REQUIRES(mutex_) {
+    const Status posted = std::exchange(owes_receive_, false) ? link_->link().receive_next() : Status();
+    if (!posted.ok()) {
+      lose_link(RPC_CANTRECV, posted.error());
       return false;
     }
-    const Link::News news = link_->wait(limit_ns);
-    owes_receive_ = news == Link::News::kMessage;
-    if (news == Link::News::kNothing) give_up_waiting();
-    if (news == Link::News::kEnd) lose_link(RPC_CANTRECV, ECONNRESET);
+    const MessageLink::News news = link_->wait(limit_ns);
+    owes_receive_ = news == MessageLink::News::kMessage;
+    if (news == MessageLink::News::kNothing) give_up_waiting();
+    if (news == MessageLink::News::kEnd) lose_link(RPC_CANTRECV, ECONNRESET);
     return owes_receive_;
   }
   // Takes the reply to a call that nobody waits for any more.
-  void note_reply() {
+  void note_reply() EXS_REQUIRES(mutex_) {
     std::uint32_t id = 0;
     const auto bytes = link_->link().received();
     if (bytes.size() < sizeof id) return;
@@ -245,16 +256,16 @@ class Handle {
     unanswered_.answered(ntohl(id));
     if (unanswered_.count() == 0) link_->link().note_answer();
   }
-  void give_up_waiting() {
+  void give_up_waiting() EXS_REQUIRES(mutex_) {
     // The peer may be reading memory that the next call would write.
-    if (link_->link().sending() > 0 && !unanswered_.has_batched()) {
+    if (link_->link().long_sends() > 0 && !unanswered_.has_batched()) {
       lose_link(RPC_TIMEDOUT, 0);
     } else {
       fail(RPC_TIMEDOUT, 0);
     }
   }
 
-  clnt_stat read_reply(xdrproc_t decode, void* results, bool& refresh, bool& is_ours) {
+  clnt_stat read_reply(xdrproc_t decode, void* results, bool& refresh, bool& is_ours) EXS_REQUIRES(mutex_) {
     const auto bytes = link_->link().received();
     const DecodedMessage message(bytes);
     XDR stream{};
@@ -287,13 +298,13 @@ class Handle {
     return error_.re_status;
   }
 
-  clnt_stat fail(clnt_stat status, int error) {
+  clnt_stat fail(clnt_stat status, int error) EXS_REQUIRES(mutex_) {
     error_.re_status = status;
     error_.re_errno = error;
     return status;
   }
   // Later calls go by TCP. The server drops the calls by the link that it has not begun when the first of these arrives.
-  void lose_link(clnt_stat status, int error) {
+  void lose_link(clnt_stat status, int error) EXS_REQUIRES(mutex_) {
     link_.reset();
     may_ask_ = false;
     plain_.set_id(client_, id_);
@@ -302,24 +313,24 @@ class Handle {
     fail(status, error);
   }
 
-  bool_t tell_about(exs_sunrpc_info_t& told) const {
+  bool_t tell_about(exs_sunrpc_info_t& told) const EXS_REQUIRES(mutex_) {
     exs_sunrpc_info_t info{};
     if (told.struct_bytes > sizeof info) return FALSE;
     info.struct_bytes = told.struct_bytes;
     info.by_exs = has_link() ? 1 : 0;
     info.calls = calls_by_link_;
     if (has_link()) {
-      Link& link = link_->link();
+      MessageLink& link = link_->link();
       socklen_t length = sizeof info.provider;
       exs_getsockopt(link.socket(), SOL_EXS, EXS_SO_PROVIDER, info.provider, &length);
-      info.bytes_sent = link.sent_bytes;
-      info.bytes_received = link.received_bytes;
+      info.bytes_sent = link.sent_bytes();
+      info.bytes_received = link.received_bytes();
     }
     std::memcpy(&told, &info, told.struct_bytes);
     return TRUE;
   }
 
-  bool_t control(u_int request, void* value, CLIENT* client) {
+  bool_t control(u_int request, void* value, CLIENT* client) EXS_REQUIRES(mutex_) {
     if (request == EXS_SUNRPC_GET_INFO && value != nullptr)
       return tell_about(*static_cast<exs_sunrpc_info_t*>(value));
     CLIENT plain = plain_.of(client);
@@ -340,22 +351,22 @@ class Handle {
     if (done && request == CLSET_TIMEOUT) set_limit(value);
     return done;
   }
-  void set_limit(const void* value) {
+  void set_limit(const void* value) EXS_REQUIRES(mutex_) {
     std::memcpy(&limit_, value, sizeof limit_);
     has_limit_ = true;
   }
 
-  std::mutex mutex_;
-  PlainHandle plain_;
-  CLIENT* client_ = nullptr;  // of the current call
-  std::uint32_t calls_left_;
-  bool may_ask_ = true;
-  std::unique_ptr<ClientLink> link_;
-  MessageBuffer message_;
+  Mutex mutex_;
+  PlainHandle plain_ EXS_GUARDED_BY(mutex_);
+  CLIENT* client_ EXS_GUARDED_BY(mutex_) = nullptr;  // of the current call
+  std::uint32_t calls_left_ EXS_GUARDED_BY(mutex_);
+  bool may_ask_ EXS_GUARDED_BY(mutex_) = true;
+  std::unique_ptr<ClientLink> link_ EXS_GUARDED_BY(mutex_);
+  MessageBuffer message_ EXS_GUARDED_BY(mutex_);
   // The ID of the last call as libtirpc keeps it: each call decrements the word of the message, in whatever byte order.
-  std::uint32_t id_ = 0;
-  std::uint32_t program_ = 0;
-  std::uint32_t version_ = 0;
+  std::uint32_t id_ EXS_GUARDED_BY(mutex_) = 0;
+  std::uint32_t program_ EXS_GUARDED_BY(mutex_) = 0;
+  std::uint32_t version_ EXS_GUARDED_BY(mutex_) = 0;
   timeval limit_ = {};
   bool has_limit_ = false;
   std::uint64_t calls_by_link_ = 0;
@@ -369,9 +380,10 @@ class Handle {
 
 bool adopt_client(CLIENT* client) {
   static std::remove_pointer_t<decltype(client->cl_ops)> operations = {
-      Handle::call, Handle::abort, Handle::get_error, Handle::free_results, Handle::destroy, Handle::control};
+      ClientHandle::call,         ClientHandle::abort,   ClientHandle::get_error,
+      ClientHandle::free_results, ClientHandle::destroy, ClientHandle::control};
   if (client->cl_ops == &operations) return true;
-  auto* const handle = new (std::nothrow) Handle(client);
+  auto* const handle = new (std::nothrow) ClientHandle(client);
   if (handle == nullptr) return false;
   client->cl_private = handle;
   client->cl_ops = &operations;
@@ -379,7 +391,7 @@ bool adopt_client(CLIENT* client) {
 }
 
 bool link_client(CLIENT* client) {
-  return adopt_client(client) && Handle::link(client);
+  return adopt_client(client) && ClientHandle::link(client);
 }
 
 }  // namespace exs::rpc

@@ -12,7 +12,11 @@
 #include <new>
 #include <utility>
 
-#include "rpc/channel/clock.h"
+#include "base/clock.h"
+#include "base/kernel.h"
+#include "base/socket_address.h"
+#include "base/unique_fd.h"
+#include "rpc/channel/close_socket.h"
 #include "rpc/channel/process.h"
 #include "rpc/sunrpc/refusals.h"
 #include "rpc/sunrpc/rendezvous.h"
@@ -29,7 +33,7 @@ constexpr int kQueueDepth = 64;
 
 // Asks by the handle's own connection, as a call of another program. The caller's credentials are left out, because they are for his
 // server.
-clnt_stat ask(CLIENT& plain, Answer& answer, std::int64_t limit_ns) {
+clnt_stat ask_for_link(CLIENT& plain, OfferAnswer& answer, std::int64_t limit_ns) {
   std::uint32_t program = 0;
   std::uint32_t version = 0;
   std::uint32_t ours = kProgram;
@@ -39,7 +43,7 @@ clnt_stat ask(CLIENT& plain, Answer& answer, std::int64_t limit_ns) {
   clnt_control(&plain, CLSET_PROG, &ours);
   clnt_control(&plain, CLSET_VERS, &our_version);
   AUTH* const auth = std::exchange(plain.cl_auth, authnone_create());
-  Offer offer{static_cast<std::uint32_t>(Kind::kSunRpc), kLinkVersion, kInlineBytes};
+  LinkOffer offer{static_cast<std::uint32_t>(OfferKind::kSunRpc), kLinkVersion, kInlineBytes};
   const timeval limit = {limit_ns / kSecond, limit_ns % kSecond / 1000};
   const clnt_stat told = clnt_call(&plain, kOfferProcedure, xdr_function(xdr_offer), &offer,
                                    xdr_function(xdr_answer), &answer, limit);
@@ -54,25 +58,20 @@ void connect_anew(CLIENT& plain, int descriptor) {
   netbuf address{};
   if (!clnt_control(&plain, CLGET_SVC_ADDR, &address)) return;
   const auto* const server = static_cast<const sockaddr*>(address.buf);
-  const int made = socket(server->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (made < 0) return;
-  const int flags = fcntl(descriptor, F_GETFD);
-  if (connect(made, server, address.len) == 0)
-    dup3(made, descriptor, flags >= 0 && (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
-  close(made);
+  const UniqueFd made(kernel::socket(server->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!made.valid()) return;
+  const int flags = kernel::fcntl(descriptor, F_GETFD);
+  if (kernel::connect(made.get(), server, address.len) == 0)
+    kernel::dup3(made.get(), descriptor, flags >= 0 && (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
 }
 
 // The server's exs socket is at the address of its end of the connection.
 void set_place(sockaddr_storage& place, socklen_t& length, std::uint32_t port) {
-  const auto network_port = htons(static_cast<std::uint16_t>(port));
-  if (place.ss_family == AF_INET) {
-    reinterpret_cast<sockaddr_in&>(place).sin_port = network_port;
-  } else if (place.ss_family == AF_INET6) {
-    reinterpret_cast<sockaddr_in6&>(place).sin6_port = network_port;
-  } else {
-    const sockaddr_in here{AF_INET, network_port, {htonl(INADDR_LOOPBACK)}, {}};
-    std::memcpy(&place, &here, length = sizeof here);
+  if (address_bytes(*as_sockaddr(place)) == 0) {
+    place = v4_address({htonl(INADDR_LOOPBACK)}, 0);
+    length = sizeof(sockaddr_in);
   }
+  port_of(place) = htons(static_cast<std::uint16_t>(port));
 }
 
 // iwarp runs over TCP itself, and needs more steps for a long message than the handle's connection.
@@ -91,18 +90,18 @@ std::unique_ptr<ClientLink> ClientLink::connect(CLIENT& plain, std::int64_t limi
   sockaddr_storage server{};
   socklen_t length = sizeof server;
   if (!clnt_control(&plain, CLGET_FD, &descriptor) ||
-      getpeername(descriptor, reinterpret_cast<sockaddr*>(&server), &length) != 0 ||
-      has_refused(server, length) || !has_descriptors())
+      kernel::getpeername(descriptor, as_sockaddr(server), &length) != 0 || has_refused(server, length) ||
+      !has_descriptors())
     return nullptr;
-  Answer answer{};
-  const clnt_stat told = ask(plain, answer, std::min(limit_ns, kOfferNs));
+  OfferAnswer answer{};
+  const clnt_stat told = ask_for_link(plain, answer, std::min(limit_ns, kOfferNs));
   if (told == RPC_CANTRECV || told == RPC_CANTSEND) connect_anew(plain, descriptor);
   std::unique_ptr<ClientLink> made(new (std::nothrow) ClientLink);
   sockaddr_storage place = server;
   socklen_t place_length = length;
-  if (made != nullptr && told == RPC_SUCCESS && answer.reason == Reason::kNone &&
+  if (made != nullptr && told == RPC_SUCCESS && answer.reason == OfferRefusal::kNone &&
       answer.version == kLinkVersion && answer.inline_bytes == kInlineBytes && answer.port <= UINT16_MAX &&
-      start_library()) {
+      start_library().ok()) {
     set_place(place, place_length, answer.port);
     if (made->reach(place, place_length, answer, std::min(limit_ns, kSecond))) return made;
   }
@@ -115,15 +114,15 @@ ClientLink::~ClientLink() {
   if (queue_ != EXS_QHANDLE_INVALID) exs_qdelete(queue_);
 }
 
-bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const Answer& answer,
+bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const OfferAnswer& answer,
                        std::int64_t limit_ns) {
   queue_ = exs_qcreate(kQueueDepth);
   if (queue_ == EXS_QHANDLE_INVALID) return false;
   const int socket = exs_socket(place.ss_family, SOCK_SEQPACKET, 0);
   if (socket < 0) return false;
-  link_.reset(new (std::nothrow) Link(socket, queue_, this));
+  link_.reset(new (std::nothrow) MessageLink(socket, queue_, this));
   if (link_ == nullptr) {
-    exs_close(socket);
+    close_socket(socket);
     return false;
   }
   constexpr std::size_t kSmall = kFrameBytes + kInlineBytes;
@@ -131,28 +130,30 @@ bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const An
   exs_fcntl(socket, EXS_F_SET_SMALL_MAX, kSmall);
   exs_setsockopt(socket, SOL_EXS, EXS_SO_CONNECT_TIMEOUT_MS, &connect_ms, sizeof connect_ms);
   exs_event_t event{};
-  if (exs_connect(socket, reinterpret_cast<const sockaddr*>(&place), length, 0, queue_, this) != 0 ||
+  if (exs_connect(socket, as_sockaddr(place), length, 0, queue_, this) != 0 ||
       exs_qwait(queue_, &event, 1, 1, 2 * limit_ns) != 1 || event.exs_evt_errno != 0)
     return false;
   longest_possible_ = answer.longest;
   longest_ = std::min(answer.longest, longest_by(socket));
   const std::span<const char> token(answer.token);
   if (settings().is_reduced) link_->use_plain_memory();
-  return link_->begin(kLongestAnswer) && link_->send_frame(FrameType::kHello, std::as_bytes(token)) &&
-         wait(limit_ns) == Link::News::kMessage && link_->type() == FrameType::kWelcome &&
-         link_->receive_next();
+  return link_->start_receiving(kLongestAnswer).ok() &&
+         link_->send_frame(FrameType::kHello, std::as_bytes(token)).ok() &&
+         wait(limit_ns) == MessageLink::News::kMessage && link_->type() == FrameType::kWelcome &&
+         link_->receive_next().ok();
 }
 
-Link::News ClientLink::wait(std::int64_t limit_ns) {
-  const std::int64_t end = now_ns() + limit_ns;
+MessageLink::News ClientLink::wait(std::int64_t limit_ns) {
+  const std::uint64_t end_ns = limit_after(monotonic_ns(), limit_ns);
   for (std::int64_t left = limit_ns;;) {
     exs_event_t event;
     const int count = exs_qwait(queue_, &event, 1, 1, left);
-    if (count == 0) return Link::News::kNothing;
+    if (count == 0) return MessageLink::News::kNothing;
     if (count == 1)
-      if (const Link::News news = link_->take(event); news != Link::News::kNothing) return news;
-    if (count < 0 && errno != EINTR) return Link::News::kEnd;
-    left = std::max<std::int64_t>(end - now_ns(), 0);
+      if (const MessageLink::News news = link_->take_event(event); news != MessageLink::News::kNothing)
+        return news;
+    if (count < 0 && errno != EINTR) return MessageLink::News::kEnd;
+    left = wait_left(end_ns, monotonic_ns());
   }
 }
 

@@ -6,7 +6,8 @@
 
 #include <memory>
 
-#include "rpc/channel/link.h"
+#include "base/status.h"
+#include "rpc/channel/message_link.h"
 
 namespace exs::rpc {
 
@@ -20,8 +21,8 @@ class ClientLink {
   ClientLink& operator=(const ClientLink&) = delete;
 
   // Takes events until one brings news. Returns News::kNothing at the time limit.
-  Link::News wait(std::int64_t limit_ns);
-  [[nodiscard]] Link& link() { return *link_; }
+  MessageLink::News wait(std::int64_t limit_ns);
+  [[nodiscard]] MessageLink& link() { return *link_; }
   // The longest message that should use the link.
   [[nodiscard]] std::uint32_t longest() const { return longest_; }
   // The longest message that can use the link.
@@ -29,11 +30,11 @@ class ClientLink {
 
  private:
   ClientLink() = default;
-  bool reach(const sockaddr_storage& place, socklen_t length, const struct Answer& answer,
-             std::int64_t limit_ns);
+  [[nodiscard]] bool reach(const sockaddr_storage& place, socklen_t length, const struct OfferAnswer& answer,
+                           std::int64_t limit_ns);
 
   exs_qhandle_t queue_ = EXS_QHANDLE_INVALID;
-  std::unique_ptr<Link> link_;
+  std::unique_ptr<MessageLink> link_;
   std::uint32_t longest_ = 0;
   std::uint32_t longest_possible_ = 0;
 };

@@ -12,10 +12,10 @@
 
 namespace exs::rpc {
 
-class Encoder {
+class XdrEncoder {
  public:
   // Encodes one message of at most `longest` bytes, from its first byte. The message stays in `buffer`.
-  explicit Encoder(MessageBuffer& buffer, std::size_t longest = SIZE_MAX);
+  explicit XdrEncoder(MessageBuffer& buffer, std::size_t longest = SIZE_MAX);
 
   [[nodiscard]] XDR* stream() { return &stream_; }
   [[nodiscard]] std::size_t bytes() const { return position_; }
@@ -23,7 +23,9 @@ class Encoder {
   [[nodiscard]] bool is_full() const { return is_full_; }
 
  private:
-  static Encoder& of(XDR* stream) { return *static_cast<Encoder*>(static_cast<void*>(stream->x_private)); }
+  static XdrEncoder& of(XDR* stream) {
+    return *static_cast<XdrEncoder*>(static_cast<void*>(stream->x_private));
+  }
   static bool_t get_long(XDR* stream, long* value);
   static bool_t put_long(XDR* stream, const long* value);
   static bool_t get_bytes(XDR* stream, char* bytes, u_int count);
@@ -36,7 +38,7 @@ class Encoder {
   static const XDR::xdr_ops kOperations;
 
   // Returns room for the next `count` bytes, or NULL.
-  std::byte* take(std::size_t count) {
+  std::byte* take_room(std::size_t count) {
     if (position_ + count > longest_ || !buffer_.reserve(position_ + count)) {
       is_full_ = true;
       return nullptr;

@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <rpc/svc_mt.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -12,10 +11,11 @@
 #include <cstring>
 #include <new>
 
+#include "base/clock.h"
+#include "base/kernel.h"
 #include "base/no_signals.h"
-#include "rpc/channel/address.h"
-#include "rpc/channel/clock.h"
-#include "rpc/channel/close_at_once.h"
+#include "base/socket_address.h"
+#include "rpc/channel/close_socket.h"
 #include "rpc/channel/process.h"
 #include "rpc/channel/wait_again.h"
 #include "rpc/sunrpc/settings.h"
@@ -23,14 +23,9 @@
 namespace exs::rpc {
 namespace {
 
-constexpr std::int64_t kLookNs = 50'000;       // the wait for another request
-constexpr std::int64_t kInARowNs = 1'000'000;  // until the program's loop gets its turn
-constexpr std::int64_t kHelloNs = 5'000'000'000;
-constexpr std::uint32_t kLongestCall = std::uint32_t{256} << 20U;
-constexpr std::size_t kStrangersMax = 256;
+constexpr std::int64_t kLookNs = 50'000;        // the wait for another request
+constexpr std::uint64_t kInARowNs = 1'000'000;  // until the program's loop gets its turn
 constexpr unsigned kThreadsMax = 256;
-constexpr int kFirstDepth = 1024;
-constexpr int kSlotsOfLink = 96;
 constexpr int kPendingMax = 64;  // replies that a client leaves unread
 constexpr int kBacklog = 256;
 constexpr exs_ahandle_t kAccepts = nullptr;
@@ -38,21 +33,18 @@ constexpr exs_ahandle_t kAccepts = nullptr;
 bool is_stream(int descriptor) {
   int type = 0;
   socklen_t length = sizeof type;
-  return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
+  return kernel::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
 }
 
 // The address of the server's end of the connection. A connection that is not of IP gives the host's loopback address.
 bool local_address(int descriptor, sockaddr_storage& address, socklen_t& length) {
   length = sizeof address;
-  if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) return false;
-  if (address.ss_family == AF_INET) {
-    reinterpret_cast<sockaddr_in&>(address).sin_port = 0;
-  } else if (address.ss_family == AF_INET6) {
-    reinterpret_cast<sockaddr_in6&>(address).sin6_port = 0;
-  } else {
-    const sockaddr_in here{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
-    std::memcpy(&address, &here, length = sizeof here);
+  if (kernel::getsockname(descriptor, as_sockaddr(address), &length) != 0) return false;
+  if (address_bytes(*as_sockaddr(address)) == 0) {
+    address = v4_address({htonl(INADDR_LOOPBACK)}, 0);
+    length = sizeof(sockaddr_in);
   }
+  port_of(address) = 0;
   return true;
 }
 
@@ -66,9 +58,17 @@ Hub& Hub::instance() {
 
 bool Hub::start() {
   if (queue_ != EXS_QHANDLE_INVALID) return is_own_process();
-  if (!start_library()) return false;
+  if (!start_library().ok()) return false;
   queue_ = exs_qcreate(kFirstDepth);
   if (queue_ == EXS_QHANDLE_INVALID) return false;
+  depth_ = kFirstDepth;
+  register_transport();
+  start_workers();
+  return true;
+}
+
+// libtirpc calls serve() when the queue's descriptor is readable.
+void Hub::register_transport() {
   static SVCXPRT_EXT extension{};
   static char name[] = "exs";
   static const std::remove_pointer_t<decltype(transport_.xp_ops)> operations = {
@@ -86,20 +86,13 @@ bool Hub::start() {
   transport_.xp_netid = name;
   transport_.xp_p3 = &extension;
   xprt_register(&transport_);
-  depth_ = kFirstDepth;
-  start_workers();
-  return true;
 }
 
-Hub::Lock Hub::lock() {
-  return has_threads() ? Lock(mutex_) : Lock();
-}
-
-int Hub::use_threads(unsigned threads) {
-  if (threads > kThreadsMax) return EINVAL;
-  if (queue_ != EXS_QHANDLE_INVALID) return EBUSY;
+Status Hub::use_threads(unsigned threads) {
+  if (threads > kThreadsMax) return Status(EINVAL);
+  if (queue_ != EXS_QHANDLE_INVALID) return Status(EBUSY);
   threads_ = threads;
-  return 0;
+  return {};
 }
 
 // Starts as many as possible: if none starts, the program's thread serves all. The program keeps its signals.
@@ -109,7 +102,7 @@ void Hub::start_workers() {
 }
 
 bool Hub::start_worker() try {
-  auto worker = std::make_unique<Worker>();
+  auto worker = std::make_unique<HubWorker>();
   workers_.reserve(workers_.size() + 1);  // before the thread uses the worker
   worker->queue = exs_qcreate(kFirstDepth);
   pthread_t thread{};
@@ -120,6 +113,7 @@ bool Hub::start_worker() try {
   }
   pthread_detach(thread);
   workers_.push_back(std::move(worker));
+  has_threads_ = true;
   return true;
 } catch (const std::bad_alloc&) {
   return false;
@@ -129,18 +123,18 @@ bool Hub::start_worker() try {
 void* Hub::work(void* worker) {
   constexpr int kEvents = 16;
   std::array<exs_event_t, kEvents> events;
-  const exs_qhandle_t queue = static_cast<Worker*>(worker)->queue;
+  const exs_qhandle_t queue = static_cast<HubWorker*>(worker)->queue;
   for (;;) {
     const int count = exs_qwait(queue, events.data(), kEvents, 1, -1);
     if (count < 0 && !may_wait_again()) return nullptr;
-    for (int i = 0; i < count; ++i) instance().take(events[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < count; ++i) instance().take_event(events[static_cast<std::size_t>(i)]);
   }
 }
 
 std::size_t Hub::idlest_worker() {
   if (workers_.empty()) return kNoWorker;
   for (const auto& worker : workers_) worker->links = 0;
-  for (const Place& place : places_)
+  for (const LinkPlace& place : places_)
     if (place.transport != nullptr && place.worker != kNoWorker) ++workers_[place.worker]->links;
   const auto has_fewer = [](const auto& one, const auto& other) { return one->links < other->links; };
   return static_cast<std::size_t>(std::min_element(workers_.begin(), workers_.end(), has_fewer) -
@@ -148,10 +142,10 @@ std::size_t Hub::idlest_worker() {
 }
 
 bool Hub::pass_on(ServerTransport& transport) {
-  if (workers_.empty() || !transport.has_gss_request()) return false;
-  const Lock held = lock();
+  if (!transport.has_gss_request()) return false;
+  const HubTurn turn(*this);
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    Place& place = places_[i];
+    LinkPlace& place = places_[i];
     if (place.transport.get() != &transport || place.worker == kNoWorker) continue;
     if (exs_qpost(queue_, handle_of(i), nullptr) != 0) return false;
     place.worker = kNoWorker;
@@ -161,23 +155,23 @@ bool Hub::pass_on(ServerTransport& transport) {
   return false;
 }
 
-Answer Hub::answer(SVCXPRT* transport, const Offer& offer) {
-  Answer answer{};
-  const auto refuse = [&](Reason reason) {
+OfferAnswer Hub::answer(SVCXPRT* transport, const LinkOffer& offer) {
+  OfferAnswer answer{};
+  const auto refuse = [&](OfferRefusal reason) {
     answer.reason = reason;
     return answer;
   };
-  if (settings().use == Use::kOff) return refuse(Reason::kOff);
-  if (offer.kind != static_cast<std::uint32_t>(Kind::kSunRpc) || offer.version < kLinkVersion ||
+  if (settings().use == LinkUse::kOff) return refuse(OfferRefusal::kOff);
+  if (offer.kind != static_cast<std::uint32_t>(OfferKind::kSunRpc) || offer.version < kLinkVersion ||
       offer.inline_bytes < kInlineBytes)
-    return refuse(Reason::kVersion);
-  if (!is_stream(transport->xp_fd)) return refuse(Reason::kNoStream);
-  if (!has_descriptors()) return refuse(Reason::kNoDescriptors);
-  const Lock held = lock();
-  const Listener* const listener = start() ? listen_at(transport) : nullptr;
-  if (listener == nullptr) return refuse(Reason::kNoSocket);
-  ServerTransport& ours = ServerTransport::of(transport);
-  if (ours.link() != nullptr || !add_token(ours, answer.token)) return refuse(Reason::kNoSocket);
+    return refuse(OfferRefusal::kVersion);
+  if (!is_stream(transport->xp_fd)) return refuse(OfferRefusal::kNoStream);
+  if (!has_descriptors()) return refuse(OfferRefusal::kNoDescriptors);
+  const HubTurn turn(*this);
+  const HubListener* const listener = start() ? listener_for(transport) : nullptr;
+  if (listener == nullptr) return refuse(OfferRefusal::kNoSocket);
+  ServerTransport& ours = ServerTransport::of(transport, *this);
+  if (ours.link() != nullptr || !add_token(ours, answer.token)) return refuse(OfferRefusal::kNoSocket);
   answer.version = kLinkVersion;
   answer.port = listener->port;
   answer.inline_bytes = kInlineBytes;
@@ -185,69 +179,49 @@ Answer Hub::answer(SVCXPRT* transport, const Offer& offer) {
   return answer;
 }
 
-const Hub::Listener* Hub::listen_at(SVCXPRT* transport) {
-  Listener made{};
+const Hub::HubListener* Hub::listener_for(SVCXPRT* transport) {
+  HubListener made{};
   if (!local_address(transport->xp_fd, made.address, made.length)) return nullptr;
-  for (Listener& known : listeners_) {
+  for (HubListener& known : listeners_) {
     if (known.length != made.length || std::memcmp(&known.address, &made.address, made.length) != 0) continue;
     known.accepts = known.accepts || post_accept(known);
     return known.accepts ? &known : nullptr;
   }
+  return listen_at(made);
+}
+
+const Hub::HubListener* Hub::listen_at(HubListener made) {
   listeners_.reserve(listeners_.size() + 1);  // before the socket takes its port
   made.socket = exs_socket(made.address.ss_family, SOCK_SEQPACKET, 0);
   if (made.socket < 0) return nullptr;
   sockaddr_storage bound = made.address;
-  if (bound.ss_family == AF_INET) reinterpret_cast<sockaddr_in&>(bound).sin_port = htons(settings().port);
-  if (bound.ss_family == AF_INET6) reinterpret_cast<sockaddr_in6&>(bound).sin6_port = htons(settings().port);
+  port_of(bound) = htons(settings().port);
   socklen_t length = made.length;
   constexpr std::size_t kSmall = kFrameBytes + kInlineBytes;
   constexpr int kOperationsMax = kPendingMax;
   exs_fcntl(made.socket, EXS_F_SET_SMALL_MAX, kSmall);
   exs_fcntl(made.socket, EXS_F_SET_MAX_OPS, kOperationsMax);
-  auto* const address = reinterpret_cast<sockaddr*>(&bound);
+  sockaddr* const address = as_sockaddr(bound);
   if (exs_bind(made.socket, address, length) != 0 || exs_listen(made.socket, kBacklog) != 0 ||
       exs_getsockname(made.socket, address, &length) != 0 || !post_accept(made)) {
-    exs_close(made.socket);
+    close_socket(made.socket);
     return nullptr;
   }
   made.accepts = true;
-  made.port = port_of(bound);
+  made.port = port_number(bound);
   listeners_.push_back(made);
   return &listeners_.back();
 }
 
-bool Hub::post_accept(const Listener& listener) const {
+bool Hub::post_accept(const HubListener& listener) const {
   return exs_accept(listener.socket, nullptr, EXS_MULTISHOT, queue_, kAccepts) == 0;
 }
 
-bool Hub::add_token(ServerTransport& transport, std::array<char, kTokenBytes>& bytes) {
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return false;
-  const std::int64_t now = now_ns();
-  const auto is_over = [&](const Token& token) {
-    return token.transport == &transport || token.end_ns < now;
-  };
-  tokens_.erase(std::remove_if(tokens_.begin(), tokens_.end(), is_over), tokens_.end());
-  tokens_.push_back({bytes, &transport, now + kHelloNs});
-  return true;
-}
-
-ServerTransport* Hub::take_token(std::span<const std::byte> bytes) {
-  const auto is_it = [&](const Token& token) {
-    return bytes.size() == token.bytes.size() &&
-           std::memcmp(bytes.data(), token.bytes.data(), bytes.size()) == 0;
-  };
-  const auto found = std::find_if(tokens_.begin(), tokens_.end(), is_it);
-  if (found == tokens_.end()) return nullptr;
-  const Token token = *found;
-  tokens_.erase(found);
-  return token.end_ns >= now_ns() ? token.transport : nullptr;
-}
-
 void Hub::forget(const ServerTransport& transport) {
-  const Lock held = lock();
-  const auto is_its = [&](const Token& token) { return token.transport == &transport; };
+  const HubTurn turn(*this);
+  const auto is_its = [&](const LinkToken& token) { return token.transport == &transport; };
   tokens_.erase(std::remove_if(tokens_.begin(), tokens_.end(), is_its), tokens_.end());
-  for (Place& place : places_) {
+  for (LinkPlace& place : places_) {
     if (place.transport.get() != &transport) continue;
     place.transport = nullptr;
     ++place.generation;
@@ -268,118 +242,55 @@ void Hub::serve() {
   if (!is_own_process()) return xprt_unregister(&transport_);
   constexpr int kEvents = 64;
   std::array<exs_event_t, kEvents> events;
-  const std::int64_t begun = now_ns();
+  const std::uint64_t begun = monotonic_ns();
   std::int64_t look_ns = 0;
   for (;;) {
     const int count = exs_qwait(queue_, events.data(), kEvents, 1, look_ns);
     if (count <= 0) break;
-    for (int i = 0; i < count; ++i) take(events[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < count; ++i) take_event(events[static_cast<std::size_t>(i)]);
     look_ns = kLookNs;
-    if (now_ns() - begun < kInARowNs) continue;
+    if (monotonic_ns() - begun < kInARowNs) continue;
     exs_qpost(queue_, kAccepts, nullptr);  // makes the program's loop come back here after its turn
     break;
   }
-  if (strangers_ > 0) drop_late_strangers();
+  drop_late_strangers();
 }
 
 exs_ahandle_t Hub::handle_of(std::size_t index) const {
   const std::uint64_t word = (std::uint64_t{places_[index].generation} << 32U) | (index + 1);
-  return reinterpret_cast<exs_ahandle_t>(word);
+  return reinterpret_cast<exs_ahandle_t>(word);  // NOLINT(performance-no-int-to-ptr): a handle is a word
 }
-Hub::Place* Hub::place_of(exs_ahandle_t handle) {
+Hub::LinkPlace* Hub::place_of(exs_ahandle_t handle) {
   const auto word = reinterpret_cast<std::uint64_t>(handle);
   const std::size_t index = (word & UINT32_MAX) - 1;
   if (index >= places_.size() || places_[index].generation != word >> 32U) return nullptr;
   return &places_[index];
 }
 
-void Hub::take(const exs_event_t& event) {
-  std::shared_ptr<ServerTransport> transport;
-  {
-    const Lock held = lock();
-    if (event.exs_evt_type == EXS_EVT_ACCEPT) return take_accept(event);
-    Place* const place = event.exs_evt_ahandle == kAccepts ? nullptr : place_of(event.exs_evt_ahandle);
-    if (place == nullptr) return;
-    if (place->stranger) return take_of_stranger(*place, event);
-    transport = place->transport;
+void Hub::take_event(const exs_event_t& event) {
+  const std::shared_ptr<ServerTransport> transport = take_own_event(event);
+  if (transport != nullptr) transport->take_event(event);
+}
+
+// Returns the transport whose event this is; NULL: it was the hub's own.
+std::shared_ptr<ServerTransport> Hub::take_own_event(const exs_event_t& event) {
+  const HubTurn turn(*this);
+  if (event.exs_evt_type == EXS_EVT_ACCEPT) {
+    take_accept(event);
+    return nullptr;
   }
-  transport->take(event);
+  LinkPlace* const place = event.exs_evt_ahandle == kAccepts ? nullptr : place_of(event.exs_evt_ahandle);
+  if (place == nullptr || place->stranger == nullptr) return place == nullptr ? nullptr : place->transport;
+  take_event_of_stranger(*place, event);
+  return nullptr;
 }
 
 // An accept ends only for want of memory. The next offer posts it again.
 void Hub::take_accept(const exs_event_t& event) {
-  if (event.exs_evt_errno == 0) accept(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
+  if (event.exs_evt_errno == 0) accept_link(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
   if ((event.exs_evt_flags & EXS_EVF_MORE) != 0) return;
-  for (Listener& listener : listeners_)
+  for (HubListener& listener : listeners_)
     if (listener.socket == event.exs_evt_socket) listener.accepts = false;
-}
-
-void Hub::take_of_stranger(Place& place, const exs_event_t& event) {
-  switch (place.stranger->take(event)) {
-    case Link::News::kNothing: break;
-    case Link::News::kEnd: end(place); break;
-    case Link::News::kMessage: greet(place);
-  }
-}
-
-// Returns the index of a free place; kNoPlace: memory ran out.
-std::size_t Hub::free_place() try {
-  std::size_t index = 0;
-  while (index < places_.size() && (places_[index].stranger || places_[index].transport != nullptr)) ++index;
-  if (index == places_.size()) places_.emplace_back();
-  return index;
-} catch (const std::bad_alloc&) {
-  return kNoPlace;
-}
-
-// Without memory for it, the connection ends, and its client calls by TCP.
-void Hub::accept(int socket) {
-  const std::size_t index = free_place();
-  std::unique_ptr<Link> link;
-  if (index != kNoPlace) link.reset(new (std::nothrow) Link(socket, queue_, handle_of(index)));
-  if (link == nullptr) return close_at_once(socket);
-  const int depth = kFirstDepth + static_cast<int>(places_.size()) * kSlotsOfLink;
-  if (depth > depth_) {
-    const int deeper = std::min(depth * 2, EXS_QDEPTH_MAX);
-    if (exs_qmodify(queue_, EXS_QATTR_DEPTH, &deeper, sizeof deeper) == 0) depth_ = deeper;
-    for (const auto& worker : workers_) exs_qmodify(worker->queue, EXS_QATTR_DEPTH, &deeper, sizeof deeper);
-  }
-  Place& place = places_[index];
-  place.stranger = std::move(link);
-  if (settings().is_reduced) place.stranger->use_plain_memory();
-  place.end_ns = now_ns() + kHelloNs;
-  ++strangers_;
-  if (strangers_ > kStrangersMax || !place.stranger->begin(kLongestCall)) end(place);
-}
-
-// The first message of a stranger has arrived.
-void Hub::greet(Place& place) {
-  Link& link = *place.stranger;
-  ServerTransport* const transport = link.type() == FrameType::kHello ? take_token(link.received()) : nullptr;
-  if (transport == nullptr || transport->link() != nullptr || !link.send_frame(FrameType::kWelcome, {}))
-    return end(place);
-  place.worker = idlest_worker();
-  Worker* const worker = place.worker == kNoWorker ? nullptr : workers_[place.worker].get();
-  if (worker != nullptr)
-    link.use_queue(worker->queue, handle_of(static_cast<std::size_t>(&place - places_.data())));
-  if (!link.receive_next()) return end(place);
-  --strangers_;
-  place.transport = transport->shared_from_this();
-  transport->take_link(std::move(place.stranger), worker != nullptr ? worker->reply : reply_);
-}
-
-// Ends a stranger.
-void Hub::end(Place& place) {
-  place.stranger.reset();
-  --strangers_;
-  ++place.generation;
-}
-
-void Hub::drop_late_strangers() {
-  const Lock held = lock();
-  const std::int64_t now = now_ns();
-  for (Place& place : places_)
-    if (place.stranger && place.end_ns < now) end(place);
 }
 
 }  // namespace exs::rpc

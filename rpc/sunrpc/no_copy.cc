@@ -4,10 +4,11 @@
 #include <rpc/rpc.h>
 
 #include <cstddef>
-#include <mutex>
 #include <new>
 #include <unordered_set>
 
+#include "base/annotations.h"
+#include "base/drive_lock.h"
 #include "exs/sunrpc.h"
 
 namespace exs::rpc {
@@ -19,8 +20,8 @@ thread_local std::span<const std::byte> decoded;
 class Views {
  public:
   // Returns false if memory ran out.
-  bool add(const char* view) {
-    const std::lock_guard lock(mutex_);
+  [[nodiscard]] bool add(const char* view) {
+    const LockGuard lock(mutex_);
     try {
       views_.insert(view);
     } catch (const std::bad_alloc&) {
@@ -29,14 +30,14 @@ class Views {
     return true;
   }
   // Returns false if it is no such pointer.
-  bool remove(const char* view) {
-    const std::lock_guard lock(mutex_);
+  [[nodiscard]] bool remove(const char* view) {
+    const LockGuard lock(mutex_);
     return views_.erase(view) != 0;
   }
 
  private:
-  std::mutex mutex_;
-  std::unordered_set<const char*> views_;
+  Mutex mutex_;
+  std::unordered_set<const char*> views_ EXS_GUARDED_BY(mutex_);
 };
 
 Views& views() {

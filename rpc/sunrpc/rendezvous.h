@@ -17,16 +17,16 @@ inline constexpr rpcvers_t kProgramVersion = 1;
 inline constexpr rpcproc_t kOfferProcedure = 1;
 inline constexpr rpcproc_t kEndProcedure = 2;
 
-enum class Kind : std::uint32_t { kSunRpc = 0 };
+enum class OfferKind : std::uint32_t { kSunRpc = 0 };
 inline constexpr std::uint32_t kLinkVersion = 1;
 
-struct Offer {
+struct LinkOffer {
   std::uint32_t kind;
   std::uint32_t version;
   std::uint32_t inline_bytes;
 };
 
-enum class Reason : std::uint32_t {
+enum class OfferRefusal : std::uint32_t {
   kNone = 0,
   kNoStream = 1,       // the transport keeps no connection
   kNoDescriptors = 2,  // most of the allowed descriptors are in use
@@ -36,8 +36,8 @@ enum class Reason : std::uint32_t {
 };
 
 // The server's answer. With a reason, the rest is zero.
-struct Answer {
-  Reason reason;
+struct OfferAnswer {
+  OfferRefusal reason;
   std::uint32_t version;
   std::uint32_t port;
   std::uint32_t inline_bytes;
@@ -45,7 +45,7 @@ struct Answer {
   std::array<char, kTokenBytes> token;
 };
 
-bool_t xdr_offer(XDR* stream, Offer* offer);
-bool_t xdr_answer(XDR* stream, Answer* answer);
+bool_t xdr_offer(XDR* stream, LinkOffer* offer);
+bool_t xdr_answer(XDR* stream, OfferAnswer* answer);
 
 }  // namespace exs::rpc

@@ -39,15 +39,15 @@ void read_number(const char* variable, Number& number) {
   }
 }
 
-Settings read_settings() {
-  Settings settings;
+SunRpcSettings read_settings() {
+  SunRpcSettings settings;
   read_number("EXS_SUNRPC_AFTER", settings.after);
   read_number("EXS_SUNRPC_PORT", settings.port);
   const std::string_view use = setting("EXS_SUNRPC");
   if (use == "off") {
-    settings.use = Use::kOff;
+    settings.use = LinkUse::kOff;
   } else if (use == "require") {
-    settings.use = Use::kRequire;
+    settings.use = LinkUse::kRequire;
   } else if (!use.empty() && use != "auto") {
     refuse("EXS_SUNRPC", use, "it is to be off, auto or require");
   }
@@ -60,8 +60,8 @@ Settings read_settings() {
 
 }  // namespace
 
-const Settings& settings() {
-  static const Settings read = read_settings();
+const SunRpcSettings& settings() {
+  static const SunRpcSettings read = read_settings();
   return read;
 }
 

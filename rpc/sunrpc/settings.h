@@ -6,16 +6,16 @@
 
 namespace exs::rpc {
 
-enum class Use { kOff, kAuto, kRequire };
+enum class LinkUse { kOff, kAuto, kRequire };
 
-struct Settings {
-  Use use = Use::kAuto;
+struct SunRpcSettings {
+  LinkUse use = LinkUse::kAuto;
   std::uint32_t after = 3;  // calls of a handle by TCP before it asks for a link
   std::uint16_t port = 0;   // of the server's exs socket; 0: any
   bool is_reduced = false;  // messages use memory that is not registered
 };
 
 // Reads the environment once.
-const Settings& settings();
+const SunRpcSettings& settings();
 
 }  // namespace exs::rpc

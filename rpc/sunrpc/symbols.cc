@@ -9,6 +9,8 @@
 #include <new>
 #include <utility>
 
+#include "base/c_call.h"
+#include "exs/sunrpc.h"
 #include "rpc/sunrpc/client_handle.h"
 #include "rpc/sunrpc/hub.h"
 #include "rpc/sunrpc/rendezvous.h"
@@ -37,14 +39,14 @@ Function next(const char* name) {
 }
 
 void answer_offer(SVCXPRT* transport) {
-  Offer offer{};
+  LinkOffer offer{};
   if (!svc_getargs(transport, xdr_function(xdr_offer), &offer)) return svcerr_decode(transport);
-  Answer answer{};
+  OfferAnswer answer{};
   try {
     answer = Hub::instance().answer(transport, offer);
   } catch (const std::bad_alloc&) {
     answer = {};
-    answer.reason = Reason::kNoSocket;
+    answer.reason = OfferRefusal::kNoSocket;
   }
   svc_sendreply(transport, xdr_function(xdr_answer), &answer);
 }
@@ -63,7 +65,7 @@ void dispatch(svc_req* request, SVCXPRT* transport) {
 
 // Every transport of the process answers offers, because libtirpc finds programs by their numbers alone.
 __attribute__((constructor)) void serve_offers() {
-  if (settings().use == Use::kOff) return;
+  if (settings().use == LinkUse::kOff) return;
   static SVCXPRT transport{};
   transport.xp_fd = -1;
   transport.xp_netid = const_cast<char*>(kName);
@@ -73,18 +75,18 @@ __attribute__((constructor)) void serve_offers() {
 }  // namespace
 }  // namespace exs::rpc
 
+using exs::rpc::LinkUse;
 using exs::rpc::next;
-using exs::rpc::Use;
 
 EXS_EXPORT CLIENT* clnt_vc_create(int descriptor, const netbuf* address, rpcprog_t program, rpcvers_t version,
                                   u_int send_bytes, u_int receive_bytes) {
   using Create = CLIENT* (*)(int, const netbuf*, rpcprog_t, rpcvers_t, u_int, u_int);
   static const auto create = next<Create>("clnt_vc_create");
   CLIENT* const client = create(descriptor, address, program, version, send_bytes, receive_bytes);
-  if (client == nullptr || exs::rpc::settings().use == Use::kOff) return client;
+  if (client == nullptr || exs::rpc::settings().use == LinkUse::kOff) return client;
   exs::rpc::adopt_client(client);
   if (!exs::rpc::is_wished(program) || exs::rpc::link_client(client) ||
-      exs::rpc::settings().use != Use::kRequire)
+      exs::rpc::settings().use != LinkUse::kRequire)
     return client;
   clnt_destroy(client);
   rpc_createerr.cf_stat = RPC_UNKNOWNPROTO;
@@ -127,19 +129,14 @@ EXS_EXPORT CLIENT* clnt_tli_create(int descriptor, const netconfig* network, net
 }
 
 EXS_EXPORT int exs_sunrpc_threads(unsigned threads) {
-  const int error = exs::rpc::Hub::instance().use_threads(threads);
-  if (error == 0) return 0;
-  errno = error;
-  return -1;
+  return exs::c_call([&] { return exs::rpc::Hub::instance().use_threads(threads); });
 }
 
 EXS_EXPORT int exs_sunrpc_attach(CLIENT* client) {
-  int descriptor = -1;
-  if (client == nullptr || !clnt_control(client, CLGET_FD, &descriptor)) {
-    errno = EINVAL;
-    return -1;
-  }
-  if (exs::rpc::settings().use != Use::kOff && exs::rpc::link_client(client)) return 0;
-  errno = EOPNOTSUPP;
-  return -1;
+  return exs::c_call([&] {
+    int descriptor = -1;
+    if (client == nullptr || !clnt_control(client, CLGET_FD, &descriptor)) return exs::Status(EINVAL);
+    const bool has_link = exs::rpc::settings().use != LinkUse::kOff && exs::rpc::link_client(client);
+    return has_link ? exs::Status() : exs::Status(EOPNOTSUPP);
+  });
 }

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
+
 namespace exs::rpc {
 
 // The calls that left by a link, oldest first.
@@ -23,6 +25,7 @@ class Unanswered {
   [[nodiscard]] bool ends_with_question() const { return ends_with_question_; }
 
   void add(std::uint32_t id) {
+    EXS_CHECK(count_ < ids_.size());
     ids_[count_++] = id;
     ends_with_question_ = false;
   }

@@ -29,13 +29,13 @@ struct Encoded {
 
 class Codec {
  public:
-  Codec() { BOOST_REQUIRE(slots_.allocate(1)); }
+  Codec() { BOOST_REQUIRE(slots_.allocate(1).ok()); }
 
   Encoded encode(const exs_rpc_type_t& type, const void* value) {
-    rpc::Outgoing message(slots_, 0, buffer_);
+    rpc::OutgoingMessage message(slots_, 0, buffer_);
     std::size_t bytes = 0;
     Encoded made;
-    made.error = rpc::encode(type, value, message, kHead, kLongest, bytes);
+    made.error = rpc::encode(type, value, message, kHead, kLongest, bytes).error();
     if (made.error == 0) made.body.assign(message.message() + kHead, message.message() + bytes);
     return made;
   }
@@ -167,14 +167,14 @@ BOOST_AUTO_TEST_CASE(values_come_back_wherever_they_are_put) {
     EXS_HOLD(first.error == 0);
     const Received received(first.body);
     Value copy(type);
-    EXS_HOLD(rpc::decode(type, received.body(), copy.at(), Placement::kCopy, nullptr) == 0);
+    EXS_HOLD(rpc::decode(type, received.body(), copy.at(), Placement::kCopy, nullptr).ok());
     EXS_HOLD(codec.encode(type, copy.at()).body == first.body);
-    rpc::Arena arena;
+    rpc::RequestArena arena;
     Value view(type);
     view.is_owner = false;
-    EXS_HOLD(rpc::decode(type, received.body(), view.at(), Placement::kView, &arena) == 0);
+    EXS_HOLD(rpc::decode(type, received.body(), view.at(), Placement::kView, &arena).ok());
     EXS_HOLD(codec.encode(type, view.at()).body == first.body);
-    EXS_HOLD(rpc::decode(type, received.body(), copy.at(), Placement::kInPlace, nullptr) == 0);
+    EXS_HOLD(rpc::decode(type, received.body(), copy.at(), Placement::kInPlace, nullptr).ok());
     EXS_HOLD(codec.encode(type, copy.at()).body == first.body);
   }));
 }
@@ -191,14 +191,14 @@ BOOST_AUTO_TEST_CASE(bytes_of_anybody_are_refused_or_a_value) {
     if (draw_index(4) == 0) bytes.resize(draw_index(bytes.size() + 9));
     const Received received(bytes);
     Value copy(type);
-    const int error = rpc::decode(type, received.body(), copy.at(), Placement::kCopy, nullptr);
+    const int error = rpc::decode(type, received.body(), copy.at(), Placement::kCopy, nullptr).error();
     EXS_HOLD(error == 0 || error == EPROTO);
     if (error == 0) EXS_HOLD(fits(codec, type, copy, bytes.size()));
-    rpc::Arena arena;
+    rpc::RequestArena arena;
     Value view(type);
     view.is_owner = false;
-    EXS_HOLD(rpc::decode(type, received.body(), view.at(), Placement::kView, &arena) == error);
-    const int in_place = rpc::decode(type, received.body(), value.at(), Placement::kInPlace, nullptr);
+    EXS_HOLD(rpc::decode(type, received.body(), view.at(), Placement::kView, &arena).error() == error);
+    const int in_place = rpc::decode(type, received.body(), value.at(), Placement::kInPlace, nullptr).error();
     EXS_HOLD(in_place == 0 || in_place == EPROTO || in_place == EMSGSIZE);
   }));
 }

@@ -19,8 +19,8 @@
 namespace encoder_test {
 
 using namespace exs::test;
-using exs::rpc::Encoder;
 using exs::rpc::MessageBuffer;
+using exs::rpc::XdrEncoder;
 using Bytes = std::vector<char>;
 
 // A value, as a program encodes one.
@@ -115,7 +115,7 @@ bool put_with_patch(XDR* stream, const std::vector<Piece>& pieces) {
 
 std::string by_ours(const std::vector<Piece>& pieces, bool is_patched) {
   MessageBuffer buffer;
-  Encoder encoder(buffer);
+  XdrEncoder encoder(buffer);
   if (is_patched) {
     EXS_HOLD(put_with_patch(encoder.stream(), pieces));
   } else {
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(words_in_place_at_borders) {
 
 BOOST_AUTO_TEST_CASE(no_words_in_place_of_bytes) {
   MessageBuffer buffer;
-  Encoder encoder(buffer);
+  XdrEncoder encoder(buffer);
   BOOST_REQUIRE(xdr_setpos(encoder.stream(), 2));
   BOOST_TEST(XDR_INLINE(encoder.stream(), 4) == nullptr);
   BOOST_TEST(xdr_getpos(encoder.stream()) == 2U);
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(no_words_in_place_of_bytes) {
 
 BOOST_AUTO_TEST_CASE(what_is_longer_than_any_message_is_full) {
   MessageBuffer buffer;
-  Encoder encoder(buffer);
+  XdrEncoder encoder(buffer);
   std::uint32_t word = 1;
   BOOST_REQUIRE(xdr_u_int32_t(encoder.stream(), &word));
   BOOST_TEST(!encoder.is_full());
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(what_is_longer_than_any_message_is_full) {
 // It encodes alone.
 BOOST_AUTO_TEST_CASE(nothing_is_read_from_it) {
   MessageBuffer buffer;
-  Encoder encoder(buffer);
+  XdrEncoder encoder(buffer);
   std::uint32_t word = 0;
   encoder.stream()->x_op = XDR_DECODE;
   BOOST_TEST(!xdr_u_int32_t(encoder.stream(), &word));
@@ -245,8 +245,8 @@ BOOST_AUTO_TEST_CASE(headers_of_frames_are_read_as_they_are_written) {
     for (std::byte& byte : bytes)
       byte = static_cast<std::byte>(draw_index(4) == 0 ? draw_bits(8) : draw_index(6));
     const std::size_t count = draw_index(bytes.size() + 1);
-    exs::rpc::Frame frame{};
-    if (!exs::rpc::get_frame(bytes.data(), count, frame)) return;
+    exs::rpc::LinkFrame frame{};
+    if (!exs::rpc::get_frame(std::span(bytes).first(count), frame)) return;
     EXS_HOLD(count >= exs::rpc::kFrameBytes);
     std::array<std::byte, exs::rpc::kFrameBytes> written{};
     exs::rpc::put_frame(frame, written.data());

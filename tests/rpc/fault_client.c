@@ -5,6 +5,8 @@
  *     limit=MS                of the calls that follow
  *     strike=SIGNAL,CALLS     the server sends the signal to itself in the null call after so many more
  *     link                    whether calls go by exs
+ *     attach, attach-nothing  exs_sunrpc_attach() of the handle, or of none
+ *     serve=COUNT             exs_sunrpc_threads()
  *     wait                    for a line of the standard input
  *     new, destroy            another handle; the last one ends
  *     many=COUNT              so many handles more, a call by each; how many succeed, and whether any goes by exs
@@ -15,6 +17,7 @@
  *     leave                   a child goes on with the words; this process ends */
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <dirent.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -55,6 +58,13 @@ static CLIENT* handle(void) {
   if (handle_count > 0) return handles[handle_count - 1];
   printf("there is no handle\n");
   exit(2);
+}
+
+#pragma weak exs_sunrpc_attach
+#pragma weak exs_sunrpc_threads
+static const char* name_of_errno(int result) {
+  if (result == 0) return "done";
+  return errno == EINVAL ? "EINVAL" : errno == EOPNOTSUPP ? "EOPNOTSUPP" : strerror(errno);
 }
 
 static enum clnt_stat call_null(CLIENT* client) {
@@ -205,6 +215,8 @@ static void perform(char* word) {
 #define IS(name) (letters == strlen(name) && strncmp(word, name, letters) == 0)
   if (value == NULL) {
     if (IS("null")) printf("null: %s\n", name_of(call_null(handle())));
+    if (IS("attach")) printf("attach: %s\n", name_of_errno(exs_sunrpc_attach(handle())));
+    if (IS("attach-nothing")) printf("attach-nothing: %s\n", name_of_errno(exs_sunrpc_attach(NULL)));
     if (IS("send")) printf("send: %s\n", name_of(send_add(handle())));
     if (IS("link")) printf("link: %s\n", goes_by_exs(handle()) ? "exs" : "TCP");
     if (IS("wait")) wait_for_line();
@@ -220,6 +232,7 @@ static void perform(char* word) {
   if (IS("many")) add_handles(number);
   if (IS("cycle")) cycle(number);
   if (IS("threads")) call_by_threads(number);
+  if (IS("serve")) printf("serve: %s\n", name_of_errno(exs_sunrpc_threads((unsigned)number)));
   if (IS("fork")) fork_for(value + 1);
 }
 

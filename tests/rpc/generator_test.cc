@@ -11,8 +11,8 @@
 
 namespace generator_test {
 
-using exs::generator::Failure;
-using exs::generator::Interface;
+using exs::generator::GeneratorFailure;
+using exs::generator::IdlInterface;
 using exs::generator::Lexer;
 using exs::generator::Parser;
 using exs::generator::Type;
@@ -47,7 +47,7 @@ program DIR { version ONE {
 } = 1; version TWO { /*@idempotent*/ int COUNT(void) = 1; } = 2; } = 0x20000001;
 )";
 
-Interface parse(const std::string& text) {
+IdlInterface parse(const std::string& text) {
   return Parser(Lexer(text, {}).run()).run();
 }
 
@@ -55,12 +55,12 @@ std::string outcome(const std::string& text) {
   try {
     parse(text);
     return "";
-  } catch (const Failure& failure) {
+  } catch (const GeneratorFailure& failure) {
     return failure.what();
   }
 }
 
-const Type& type_of(const Interface& interface, const std::string& name) {
+const Type& type_of(const IdlInterface& interface, const std::string& name) {
   const Type* found = nullptr;
   for (const auto& type : interface.types)
     if (type->name == name) found = type.get();
@@ -81,7 +81,7 @@ std::uint64_t hash_of_procedure(const std::string& types, const std::string& sig
 BOOST_AUTO_TEST_SUITE(generator_test)
 
 BOOST_AUTO_TEST_CASE(the_whole_language_is_read) {
-  const Interface interface = parse(kWhole);
+  const IdlInterface interface = parse(kWhole);
   BOOST_REQUIRE(interface.programs.size() == 1U);
   BOOST_TEST(interface.programs[0].number == 0x20000001);
   BOOST_REQUIRE(interface.programs[0].versions.size() == 2U);
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(the_whole_language_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(types_lie_as_in_c) {
-  const Interface interface = parse(
+  const IdlInterface interface = parse(
       kWhole +
       std::string("struct mixed { char a; hyper b; int c; }; struct tight { int a; float b; hyper c; };"));
   const Type& mixed = type_of(interface, "mixed");
@@ -204,7 +204,7 @@ BOOST_FIXTURE_TEST_CASE(no_file_breaks_it, exs::test::PropertyDefaults) {
     }
     try {
       exs::generator::report(parse(text));
-    } catch (const Failure&) {
+    } catch (const GeneratorFailure&) {
       // Refused.
     }
   }));

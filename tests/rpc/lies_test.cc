@@ -14,9 +14,9 @@
 namespace exs::test {
 namespace lies_test {
 
+using rpc::CallHeader;
+using rpc::CallMessage;
 using rpc::FrameType;
-using rpc::Header;
-using rpc::Kind;
 
 struct Lie {
   const char* what;
@@ -30,7 +30,8 @@ constexpr std::uint16_t kHold = 14;
 const std::vector<Lie> kLiesOfStrangers = {
     {"no frame at all", [](RawEnd& end) { end.send_raw(Bytes(3)); }},
     {"a frame of another type", [](RawEnd& end) { end.send_raw(Bytes(8, std::byte{9})); }},
-    {"a call before all", [](RawEnd& end) { end.send(FrameType::kMessage, message(Kind::kCall, 0, 0)); }},
+    {"a call before all",
+     [](RawEnd& end) { end.send(FrameType::kMessage, message(CallMessage::kCall, 0, 0)); }},
     {"a greeting of another kind", [](RawEnd& end) { end.send(FrameType::kHello, Bytes(16)); }},
     {"a greeting that is too short", [](RawEnd& end) { end.send(FrameType::kHello, Bytes(8)); }},
     {"a length that is not that of the frame",
@@ -41,7 +42,7 @@ const std::vector<Lie> kLiesOfStrangers = {
      [](RawEnd& end) {
        end.send(FrameType::kHello, hello());
        end.receive();
-       end.send(FrameType::kMessage, message(Kind::kTable, 0, 0, Bytes(17)));
+       end.send(FrameType::kMessage, message(CallMessage::kTable, 0, 0, Bytes(17)));
      }},
     {"two greetings",
      [](RawEnd& end) {
@@ -55,61 +56,68 @@ const std::vector<Lie> kLiesOfClients = {
     {"no header", [](RawEnd& end) { end.send(FrameType::kMessage, Bytes(15)); }},
     {"a length that is not that of the message",
      [](RawEnd& end) {
-       Bytes call = message(Kind::kCall, kAdd, 0, words({1, 2}));
+       Bytes call = message(CallMessage::kCall, kAdd, 0, words({1, 2}));
        call.pop_back();
        end.send(FrameType::kMessage, call);
      }},
-    {"a reply", [](RawEnd& end) { end.send(FrameType::kMessage, message(Kind::kReply, 0, 0)); }},
+    {"a reply", [](RawEnd& end) { end.send(FrameType::kMessage, message(CallMessage::kReply, 0, 0)); }},
     {"another table",
-     [](RawEnd& end) { end.send(FrameType::kMessage, message(Kind::kTable, 0, 0, table_of_everything())); }},
+     [](RawEnd& end) {
+       end.send(FrameType::kMessage, message(CallMessage::kTable, 0, 0, table_of_everything()));
+     }},
     {"a procedure that is not in the table",
-     [](RawEnd& end) { end.send(FrameType::kMessage, message(Kind::kCall, 999, 0)); }},
+     [](RawEnd& end) { end.send(FrameType::kMessage, message(CallMessage::kCall, 999, 0)); }},
     {"a slot that there is not",
-     [](RawEnd& end) { end.send(FrameType::kMessage, message(Kind::kCall, 0, 8)); }},
+     [](RawEnd& end) { end.send(FrameType::kMessage, message(CallMessage::kCall, 0, 8)); }},
     {"a slot that is taken",
      [](RawEnd& end) {
-       end.send(FrameType::kMessage, message(Kind::kCall, kHold, 64));
-       end.send(FrameType::kMessage, message(Kind::kCall, kHold, 128));
+       end.send(FrameType::kMessage, message(CallMessage::kCall, kHold, 64));
+       end.send(FrameType::kMessage, message(CallMessage::kCall, kHold, 128));
      }},
     {"an argument that is too short",
-     [](RawEnd& end) { end.send(FrameType::kMessage, message(Kind::kCall, kAdd, 0, words({1}))); }},
+     [](RawEnd& end) { end.send(FrameType::kMessage, message(CallMessage::kCall, kAdd, 0, words({1}))); }},
     {"an argument where there is none",
-     [](RawEnd& end) { end.send(FrameType::kMessage, message(Kind::kCall, 0, 0, words({1}))); }},
+     [](RawEnd& end) { end.send(FrameType::kMessage, message(CallMessage::kCall, 0, 0, words({1}))); }},
     {"references that lead anywhere",
      [](RawEnd& end) {
-       end.send(FrameType::kMessage, message(Kind::kCall, kMix, 0, Bytes(400, std::byte{0x7f})));
+       end.send(FrameType::kMessage, message(CallMessage::kCall, kMix, 0, Bytes(400, std::byte{0x7f})));
      }},
     {"a cancel with something behind it",
-     [](RawEnd& end) { end.send(FrameType::kMessage, message(Kind::kCancel, 0, 0, words({1}))); }},
+     [](RawEnd& end) { end.send(FrameType::kMessage, message(CallMessage::kCancel, 0, 0, words({1}))); }},
 };
 
 // What a server answers that keeps to nothing, and with what its client's call fails.
 struct FalseAnswer {
   const char* what;
-  std::function<Bytes(const Header& call)> answer;
+  std::function<Bytes(const CallHeader& call)> answer;
   const char* error;
 };
 
 const std::vector<FalseAnswer> kFalseAnswers = {
-    {"no header", [](const Header&) { return Bytes(7); }, "EPROTO"},
-    {"a call", [](const Header& call) { return message(Kind::kCall, 0, call.sequence); }, "EPROTO"},
+    {"no header", [](const CallHeader&) { return Bytes(7); }, "EPROTO"},
+    {"a call", [](const CallHeader& call) { return message(CallMessage::kCall, 0, call.sequence); },
+     "EPROTO"},
     {"another sequence",
-     [](const Header& call) { return message(Kind::kReply, 0, call.sequence + 64, words({3})); }, "EPROTO"},
+     [](const CallHeader& call) { return message(CallMessage::kReply, 0, call.sequence + 64, words({3})); },
+     "EPROTO"},
     {"another slot",
-     [](const Header& call) { return message(Kind::kReply, 0, call.sequence + 1, words({3})); }, "EPROTO"},
+     [](const CallHeader& call) { return message(CallMessage::kReply, 0, call.sequence + 1, words({3})); },
+     "EPROTO"},
     {"a slot that there is not",
-     [](const Header& call) { return message(Kind::kReply, 0, call.sequence | 63U, words({3})); }, "EPROTO"},
+     [](const CallHeader& call) { return message(CallMessage::kReply, 0, call.sequence | 63U, words({3})); },
+     "EPROTO"},
     {"a status that there is not",
-     [](const Header& call) { return message(Kind::kReply, 77, call.sequence, words({3})); }, "EPROTO"},
+     [](const CallHeader& call) { return message(CallMessage::kReply, 77, call.sequence, words({3})); },
+     "EPROTO"},
     {"a result that is too long",
-     [](const Header& call) {
-       return message(Kind::kReply, 0, call.sequence, words({3, 4}));
+     [](const CallHeader& call) {
+       return message(CallMessage::kReply, 0, call.sequence, words({3, 4}));
      },
      "EPROTO"},
     {"a failure without its number",
-     [](const Header& call) { return message(Kind::kReply, 1, call.sequence); }, "EPROTO"},
-    {"what is right", [](const Header& call) { return message(Kind::kReply, 0, call.sequence, words({3})); },
-     "ok"},
+     [](const CallHeader& call) { return message(CallMessage::kReply, 1, call.sequence); }, "EPROTO"},
+    {"what is right",
+     [](const CallHeader& call) { return message(CallMessage::kReply, 0, call.sequence, words({3})); }, "ok"},
 };
 
 exs_rpc_server_options_t small_options() {
@@ -149,6 +157,7 @@ BOOST_AUTO_TEST_CASE(servers_end_who_lies_and_serve_all_others) {
   exs_rpc_close(good);
 }
 
+// shows: exs_rpc_invoke EPROTO
 BOOST_AUTO_TEST_CASE(clients_refuse_what_is_no_answer) {
   for (const FalseAnswer& lie : kFalseAnswers) {
     BOOST_TEST_CONTEXT(lie.what) {
@@ -157,8 +166,8 @@ BOOST_AUTO_TEST_CASE(clients_refuse_what_is_no_answer) {
         const auto end = false_server.accept();
         FalseServer::greet(*end);
         const Bytes call = end->receive();
-        Header header;
-        rpc::get_header(std::span(call).subspan(rpc::kFrameBytes), header);
+        CallHeader header;
+        if (!rpc::get_header(std::span(call).subspan(rpc::kFrameBytes), header)) return;
         end->send(FrameType::kMessage, lie.answer(header));
         while (!end->receive().empty()) continue;
       });
@@ -172,6 +181,7 @@ BOOST_AUTO_TEST_CASE(clients_refuse_what_is_no_answer) {
   }
 }
 
+// shows: exs_rpc_open EPROTO
 BOOST_AUTO_TEST_CASE(clients_refuse_what_is_no_welcome) {
   const std::vector<std::function<void(RawEnd&)>> welcomes = {
       [](RawEnd& end) { end.send(FrameType::kWelcome, Bytes(3)); },
@@ -181,10 +191,10 @@ BOOST_AUTO_TEST_CASE(clients_refuse_what_is_no_welcome) {
       [](RawEnd& end) {
         end.send(FrameType::kWelcome, words({0, 8, 5, 0}));
       },
-      [](RawEnd& end) { end.send(FrameType::kMessage, message(Kind::kReply, 0, 0)); },
+      [](RawEnd& end) { end.send(FrameType::kMessage, message(CallMessage::kReply, 0, 0)); },
       [](RawEnd& end) {
         end.send(FrameType::kWelcome, words({0, 8, kLongest, 0}));
-        end.send(FrameType::kMessage, message(Kind::kTable, 0, 0, Bytes(3)));
+        end.send(FrameType::kMessage, message(CallMessage::kTable, 0, 0, Bytes(3)));
       },
       [](RawEnd& end) { end.send_raw(Bytes(100, std::byte{0xee})); },
   };
@@ -201,6 +211,7 @@ BOOST_AUTO_TEST_CASE(clients_refuse_what_is_no_welcome) {
   }
 }
 
+// shows: exs_rpc_open ETIMEDOUT
 BOOST_AUTO_TEST_CASE(a_server_that_does_not_greet) {
   FalseServer false_server;
   exs_rpc_client_options_t wishes{};

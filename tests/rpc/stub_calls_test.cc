@@ -83,6 +83,7 @@ BOOST_AUTO_TEST_CASE(calls_under_way_at_a_time) {
   }
 }
 
+// shows: exs_rpc_begin EAGAIN
 BOOST_AUTO_TEST_CASE(no_more_at_a_time_than_there_are_slots) {
   std::vector<exs_rpc_call_t*> calls;
   for (std::size_t i = 1; i <= 7; ++i) calls.push_back(begin_held(nullptr, i));
@@ -106,6 +107,7 @@ BOOST_AUTO_TEST_CASE(no_more_at_a_time_than_there_are_slots) {
   }
 }
 
+// shows: exs_rpc_end ETIMEDOUT
 BOOST_AUTO_TEST_CASE(calls_wait_for_slots) {
   exs_rpc_client_options_t options{};
   options.struct_bytes = sizeof options;

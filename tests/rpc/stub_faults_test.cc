@@ -84,6 +84,7 @@ std::string add_one(exs_rpc_client_t* client, exs_rpc_context_t* context = nullp
 
 BOOST_AUTO_TEST_SUITE(stub_faults_test)
 
+// shows: exs_rpc_invoke ECONNRESET ECONNREFUSED
 BOOST_AUTO_TEST_CASE(a_server_is_killed_while_it_is_called) {
   for (int round = 0; round < 10; ++round) {
     Peer server({"server"});
@@ -181,6 +182,7 @@ BOOST_AUTO_TEST_CASE(clients_are_killed_while_they_call) {
   }
 }
 
+// shows: exs_rpc_invoke EOPNOTSUPP, exs_rpc_begin EOPNOTSUPP, exs_rpc_open EOPNOTSUPP, exs_rpc_server_create EOPNOTSUPP
 BOOST_AUTO_TEST_CASE(a_child_has_none_of_its_parents_clients) {
   const Peer server({"server"});
   const Client client = open_hasty_client(server.line());
@@ -188,10 +190,11 @@ BOOST_AUTO_TEST_CASE(a_child_has_none_of_its_parents_clients) {
   const pid_t child = fork();
   if (child == 0) {
     const bool is_refused = nothing_1(client.get(), nullptr) != 0 && errno == EOPNOTSUPP;
+    const bool begins_none = nothing_1_begin(client.get(), nullptr) == nullptr && errno == EOPNOTSUPP;
     const bool opens_none =
         everything_one_open(host(), server.line(), nullptr) == nullptr && errno == EOPNOTSUPP;
     const bool makes_none = exs_rpc_server_create(nullptr) == nullptr && errno == EOPNOTSUPP;
-    _exit(is_refused && opens_none && makes_none ? 0 : 1);
+    _exit(is_refused && begins_none && opens_none && makes_none ? 0 : 1);
   }
   int status = -1;
   BOOST_REQUIRE_EQUAL(waitpid(child, &status, 0), child);

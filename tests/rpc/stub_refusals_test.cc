@@ -19,6 +19,7 @@ char* text(const char* of) {
 
 BOOST_FIXTURE_TEST_SUITE(stub_refusals_test, EverythingFixture)
 
+// shows: exs_rpc_invoke EREMOTEIO
 BOOST_AUTO_TEST_CASE(a_procedure_that_fails) {
   int result = 0;
   BOOST_TEST(outcome(fail_1(client.get(), 77, &result, &context)) == "EREMOTEIO");
@@ -34,6 +35,7 @@ BOOST_AUTO_TEST_CASE(a_result_that_cannot_be_sent) {
   BOOST_TEST(outcome(nothing_1(client.get(), nullptr)) == "ok");
 }
 
+// shows: exs_rpc_invoke EINVAL EMSGSIZE
 BOOST_AUTO_TEST_CASE(arguments_that_cannot_be_sent) {
   name told = nullptr;
   BOOST_TEST(outcome(echo_1(client.get(), nullptr, &told, &context)) == "EINVAL");
@@ -68,6 +70,7 @@ BOOST_AUTO_TEST_CASE(messages_longer_than_either_end_takes) {
   BOOST_TEST(outcome(nothing_1(own.get(), nullptr)) == "ok");
 }
 
+// shows: exs_rpc_invoke ETIMEDOUT
 BOOST_AUTO_TEST_CASE(no_answer_in_time) {
   int result = 0;
   context.timeout_ns = 20 * kMillisecond;
@@ -86,6 +89,7 @@ BOOST_AUTO_TEST_CASE(servers_know_how_much_time_is_left) {
   BOOST_TEST((left_ms > 1000 && left_ms <= 5000));
 }
 
+// shows: exs_rpc_end ECANCELED
 BOOST_AUTO_TEST_CASE(a_call_is_cancelled) {
   exs_rpc_call_t* const call = begin_held(&context);
   exs_rpc_cancel(call);
@@ -113,6 +117,7 @@ BOOST_AUTO_TEST_CASE(the_server_ends_and_another_comes) {
   BOOST_TEST(outcome(nothing_1(caller.get(), &context)) == "ok");
 }
 
+// shows: exs_rpc_end ECONNRESET
 BOOST_AUTO_TEST_CASE(a_call_under_way_when_the_server_ends) {
   auto own = std::make_unique<EverythingServer>();
   const Client caller = open_client(*own);
@@ -136,6 +141,7 @@ BOOST_AUTO_TEST_CASE(a_client_ends_while_its_call_is_held) {
 }
 
 // The same program as another client knows it.
+// shows: exs_rpc_invoke ENOSYS EPROTONOSUPPORT, exs_rpc_open EPROTONOSUPPORT
 BOOST_AUTO_TEST_CASE(interfaces_that_differ) {
   const exs_rpc_procedure_t& known = everything_one_interface.procedures[0];
   const exs_rpc_procedure_t procedures[] = {
@@ -163,6 +169,7 @@ BOOST_AUTO_TEST_CASE(interfaces_that_differ) {
   BOOST_TEST(errno == EPROTONOSUPPORT);
 }
 
+// shows: exs_rpc_open ECONNREFUSED ENOENT EINVAL
 BOOST_AUTO_TEST_CASE(nobody_listens_and_there_is_no_such_name) {
   const std::string port = server.port();
   BOOST_TEST(exs_rpc_open(host(), "1", &everything_one_interface, nullptr) == nullptr);
@@ -173,6 +180,7 @@ BOOST_AUTO_TEST_CASE(nobody_listens_and_there_is_no_such_name) {
   BOOST_TEST(errno == EINVAL);
 }
 
+// shows: exs_rpc_open EAGAIN
 BOOST_AUTO_TEST_CASE(more_clients_than_the_server_takes) {
   exs_rpc_server_options_t options{};
   options.struct_bytes = sizeof options;
@@ -185,6 +193,7 @@ BOOST_AUTO_TEST_CASE(more_clients_than_the_server_takes) {
   BOOST_TEST(outcome(nothing_1(first.get(), nullptr)) == "ok");
 }
 
+// shows: exs_rpc_server_add EEXIST
 BOOST_AUTO_TEST_CASE(options_and_orders_that_are_wrong) {
   exs_rpc_server_options_t options{};
   BOOST_TEST(exs_rpc_server_create(&options) == nullptr);

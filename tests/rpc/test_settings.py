@@ -56,6 +56,16 @@ class Settings(unittest.TestCase):
                     told, _ = self.run_client(way, server.port, "new", "null", "link", EXS_SUNRPC_AFTER="0", EXS_SUNRPC=client_use)
                     self.assertEqual(told, ["null: done", "link: TCP"], (server_use, client_use))
 
+    def test_refusals_of_the_functions(self):
+        """exs_sunrpc_attach() and exs_sunrpc_threads(), by their errno."""
+        for way in WITH_LIBRARY:
+            with peers.server(way, EXS_SUNRPC="off") as server:
+                told, _ = self.run_client(way, server.port, "new", "attach", "attach-nothing", "null", "serve=257", "serve=256", EXS_SUNRPC_AFTER="100")
+                self.assertEqual(told, ["attach: EOPNOTSUPP", "attach-nothing: EINVAL", "null: done", "serve: EINVAL", "serve: done"])
+            with peers.server(way) as server:
+                told, _ = self.run_client(way, server.port, "new", "attach", "null", "link", EXS_SUNRPC_AFTER="100")
+                self.assertEqual(told, ["attach: done", "null: done", "link: exs"])
+
     def test_empty_values(self):
         """They count as unset, and nobody complains."""
         empty = {variable: "" for variable in ("EXS_SUNRPC", "EXS_SUNRPC_AFTER", "EXS_SUNRPC_PORT", "EXS_SUNRPC_VARIANT")}

@@ -19,9 +19,9 @@
 namespace exs::test {
 namespace window_test {
 
+using rpc::CallHeader;
+using rpc::CallMessage;
 using rpc::FrameType;
-using rpc::Header;
-using rpc::Kind;
 
 bool shares_memory() {
   const char* const provider = std::getenv("EXS_PROVIDER");
@@ -74,7 +74,7 @@ class RawWindow {
                      int flags = EXS_MAPPABLE)
       : client(server.number()), window_(server.number(), RawEnd::Receiving::kNo) {
     client.greet();
-    client.send(FrameType::kMessage, message(Kind::kWindow, 0, 0));
+    client.send(FrameType::kMessage, message(CallMessage::kWindow, 0, 0));
     const Bytes answer = client.receive();
     BOOST_REQUIRE(answer.size() >= rpc::kFrameBytes + rpc::kHeaderBytes + sizeof token);
     std::memcpy(&token, answer.data() + rpc::kFrameBytes + rpc::kHeaderBytes, sizeof token);
@@ -132,64 +132,67 @@ struct WindowLie {
 const std::vector<WindowLie> kLies = {
     {"the flag of another slot",
      [](RawWindow& w) {
-       w.call(0, 65, message(Kind::kCall, kAdd, 0, words({1, 2})));
+       w.call(0, 65, message(CallMessage::kCall, kAdd, 0, words({1, 2})));
      }},
     {"a length that is too long",
      [](RawWindow& w) {
-       Bytes call = message(Kind::kCall, kAdd, 0, words({1, 2}));
+       Bytes call = message(CallMessage::kCall, kAdd, 0, words({1, 2}));
        const std::uint32_t length = rpc::kInlineBytes;
-       std::memcpy(call.data() + offsetof(Header, length), &length, sizeof length);
+       std::memcpy(call.data() + offsetof(CallHeader, length), &length, sizeof length);
        w.call(0, 64, call);
      }},
     {"an argument that is too short",
-     [](RawWindow& w) { w.call(0, 64, message(Kind::kCall, kAdd, 0, words({1}))); }},
+     [](RawWindow& w) { w.call(0, 64, message(CallMessage::kCall, kAdd, 0, words({1}))); }},
     {"a procedure that is not in the table",
-     [](RawWindow& w) { w.call(0, 64, message(Kind::kCall, 999, 0)); }},
-    {"a reply", [](RawWindow& w) { w.call(0, 64, message(Kind::kReply, 0, 0)); }},
-    {"a table", [](RawWindow& w) { w.call(0, 64, message(Kind::kTable, 0, 0)); }},
-    {"a second wish for a window", [](RawWindow& w) { w.call(0, 64, message(Kind::kWindow, 0, 0)); }},
+     [](RawWindow& w) { w.call(0, 64, message(CallMessage::kCall, 999, 0)); }},
+    {"a reply", [](RawWindow& w) { w.call(0, 64, message(CallMessage::kReply, 0, 0)); }},
+    {"a table", [](RawWindow& w) { w.call(0, 64, message(CallMessage::kTable, 0, 0)); }},
+    {"a second wish for a window", [](RawWindow& w) { w.call(0, 64, message(CallMessage::kWindow, 0, 0)); }},
     {"a slot that is taken",
      [](RawWindow& w) {
-       w.call(0, 64, message(Kind::kCall, kHold, 0));
+       w.call(0, 64, message(CallMessage::kCall, kHold, 0));
        EverythingServer::wait_for_held(1);
-       w.call(0, 128, message(Kind::kCall, kHold, 0));
+       w.call(0, 128, message(CallMessage::kCall, kHold, 0));
      }},
     {"a slot that a message has taken",
      [](RawWindow& w) {
-       w.client.send(FrameType::kMessage, message(Kind::kCall, kHold, 0));
+       w.client.send(FrameType::kMessage, message(CallMessage::kCall, kHold, 0));
        EverythingServer::wait_for_held(1);
-       w.call(0, 64, message(Kind::kCall, kAdd, 0, words({1, 2})));
+       w.call(0, 64, message(CallMessage::kCall, kAdd, 0, words({1, 2})));
      }},
 };
 
 // A server that maps a window and answers the one call there with something.
 struct FalseReply {
   const char* what;
-  std::function<Bytes(const Header& call)> reply;
+  std::function<Bytes(const CallHeader& call)> reply;
   const char* error;
 };
 
 const std::vector<FalseReply> kFalseReplies = {
     {"another sequence",
-     [](const Header& call) { return message(Kind::kReply, 0, call.sequence + 64, words({3})); }, "EPROTO"},
+     [](const CallHeader& call) { return message(CallMessage::kReply, 0, call.sequence + 64, words({3})); },
+     "EPROTO"},
     {"another slot",
-     [](const Header& call) { return message(Kind::kReply, 0, call.sequence + 1, words({3})); }, "EPROTO"},
+     [](const CallHeader& call) { return message(CallMessage::kReply, 0, call.sequence + 1, words({3})); },
+     "EPROTO"},
     {"a length that is too long",
-     [](const Header& call) {
-       Bytes reply = message(Kind::kReply, 0, call.sequence, words({3}));
-       reply[offsetof(Header, length) + 3] = std::byte{1};
+     [](const CallHeader& call) {
+       Bytes reply = message(CallMessage::kReply, 0, call.sequence, words({3}));
+       reply[offsetof(CallHeader, length) + 3] = std::byte{1};
        return reply;
      },
      "EPROTO"},
-    {"a call", [](const Header& call) { return message(Kind::kCall, 0, call.sequence, words({3})); },
+    {"a call",
+     [](const CallHeader& call) { return message(CallMessage::kCall, 0, call.sequence, words({3})); },
      "EPROTO"},
     {"a result that is too long",
-     [](const Header& call) {
-       return message(Kind::kReply, 0, call.sequence, words({3, 4}));
+     [](const CallHeader& call) {
+       return message(CallMessage::kReply, 0, call.sequence, words({3, 4}));
      },
      "EPROTO"},
-    {"what is right", [](const Header& call) { return message(Kind::kReply, 0, call.sequence, words({3})); },
-     "ok"},
+    {"what is right",
+     [](const CallHeader& call) { return message(CallMessage::kReply, 0, call.sequence, words({3})); }, "ok"},
 };
 
 // The client's thread tests.
@@ -198,7 +201,7 @@ void answer_by_window(FalseServer& server, const FalseReply& lie) {
   const auto client = server.accept();
   FalseServer::greet(*client);
   client->receive();  // the wish
-  client->send(FrameType::kMessage, message(Kind::kWindow, 0, 0, raw(kToken)));
+  client->send(FrameType::kMessage, message(CallMessage::kWindow, 0, 0, raw(kToken)));
   const auto end = server.accept();
   end->receive();
   Queue queue;
@@ -214,7 +217,7 @@ void answer_by_window(FalseServer& server, const FalseReply& lie) {
   };
   ring();
   while (places.call_flag(0) == 0) std::this_thread::yield();
-  Header header;
+  CallHeader header;
   header.sequence = places.call_flag(0);
   Bytes reply = lie.reply(header);
   reply.resize(rpc::kLineBytes);
@@ -332,7 +335,7 @@ BOOST_AUTO_TEST_CASE(a_server_serves_a_window_that_keeps_to_the_rules) {
   if (!shares_memory()) return;
   RawWindow window(server);
   BOOST_REQUIRE(window.is_rung());
-  window.call(0, 64, message(Kind::kCall, kAdd, 0, words({1, 2})));
+  window.call(0, 64, message(CallMessage::kCall, kAdd, 0, words({1, 2})));
   while (window.reply_flag(0) != 64) std::this_thread::yield();
 }
 
@@ -400,11 +403,11 @@ BOOST_AUTO_TEST_CASE(a_server_lives_with_any_bytes) {
       chance = chance * 1'664'525 + 1'013'904'223;
       one = static_cast<std::byte>(chance >> 24U);
     }
-    noise[offsetof(Header, kind)] = static_cast<std::byte>(chance % 7);
-    noise[offsetof(Header, length) + 1] &= std::byte{0x0f};
-    noise[offsetof(Header, length) + 2] = noise[offsetof(Header, length) + 3] = std::byte{0};
-    noise[offsetof(Header, procedure)] = static_cast<std::byte>(chance % 20);
-    noise[offsetof(Header, procedure) + 1] = noise[offsetof(Header, is_timed)] = std::byte{0};
+    noise[offsetof(CallHeader, kind)] = static_cast<std::byte>(chance % 7);
+    noise[offsetof(CallHeader, length) + 1] &= std::byte{0x0f};
+    noise[offsetof(CallHeader, length) + 2] = noise[offsetof(CallHeader, length) + 3] = std::byte{0};
+    noise[offsetof(CallHeader, procedure)] = static_cast<std::byte>(chance % 20);
+    noise[offsetof(CallHeader, procedure) + 1] = noise[offsetof(CallHeader, is_timed)] = std::byte{0};
     window.call(0, 64, noise);
     BOOST_TEST(add_one(good.get()) == "ok");
   }

@@ -34,9 +34,9 @@ Bytes raw(const Words& words) {
   return {bytes.begin(), bytes.end()};
 }
 
-inline Bytes message(rpc::Kind kind, std::uint16_t procedure, std::uint32_t sequence,
+inline Bytes message(rpc::CallMessage kind, std::uint16_t procedure, std::uint32_t sequence,
                      const Bytes& body = {}) {
-  rpc::Header header;
+  rpc::CallHeader header;
   header.kind = kind;
   header.procedure = procedure;
   header.sequence = sequence;
@@ -51,7 +51,7 @@ inline Bytes table_of_everything() {
 }
 
 inline Bytes hello() {
-  rpc::Hello hello;
+  rpc::ProgramHello hello;
   hello.program = everything_one_interface.program;
   hello.version = everything_one_interface.version;
   return raw(hello);
@@ -102,7 +102,7 @@ class RawEnd {
   }
   void greet() {
     send(rpc::FrameType::kHello, hello());
-    send(rpc::FrameType::kMessage, message(rpc::Kind::kTable, 0, 0, table_of_everything()));
+    send(rpc::FrameType::kMessage, message(rpc::CallMessage::kTable, 0, 0, table_of_everything()));
     BOOST_REQUIRE(!receive().empty());
     BOOST_REQUIRE(!receive().empty());
   }
@@ -137,8 +137,8 @@ inline Bytes words(std::initializer_list<std::uint32_t> numbers) {
 // Listens as a server would, and greets one client.
 class FalseServer {
  public:
-  FalseServer() {
-    sockaddr_in address = address_of_host(0);
+  explicit FalseServer(std::uint16_t port = 0) {
+    sockaddr_in address = address_of_host(port);
     socklen_t length = sizeof address;
     auto* const generic = reinterpret_cast<sockaddr*>(&address);
     exs_fcntl(socket_, EXS_F_SET_SMALL_MAX, rpc::kFrameBytes + rpc::kInlineBytes);
@@ -152,6 +152,7 @@ class FalseServer {
   FalseServer& operator=(const FalseServer&) = delete;
 
   [[nodiscard]] std::string port() const { return std::to_string(port_); }
+  [[nodiscard]] std::uint16_t number() const { return port_; }
   std::unique_ptr<RawEnd> accept() {
     return std::make_unique<RawEnd>(exs_accept_sync(socket_, nullptr, nullptr));
   }
@@ -160,7 +161,7 @@ class FalseServer {
     end.receive();
     end.send(rpc::FrameType::kWelcome, words({0, 8, kLongest, 0}));
     end.send(rpc::FrameType::kMessage,
-             message(rpc::Kind::kTable, 0, 0, Bytes(everything_one_interface.procedures_count)));
+             message(rpc::CallMessage::kTable, 0, 0, Bytes(everything_one_interface.procedures_count)));
   }
 
  private:
