@@ -3,14 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <new>
-#include <system_error>
 #include <vector>
 
+#include "base/c_call.h"
+#include "base/options.h"
+#include "base/refusal.h"
 #include "exs/service.h"
-#include "service/api/error_text.h"
 #include "service/names/capability.h"
 
 namespace exs::svc {
@@ -37,45 +35,10 @@ inline void to_public(const Capability& capability, exs_svc_cap_t& cap) {
   std::copy(capability.secret.begin(), capability.secret.end(), cap.secret);
 }
 
-// Checks and copies pieces of the program's memory. Returns 0, or -1 with errno.
-inline int read_pieces(const char* caller, const exs_iovec_t* pieces, int count,
-                       std::vector<exs_iovec_t>& read) {
-  if (count < 0 || (pieces == nullptr && count > 0))
-    return refuse(EINVAL, "%s: no long items, or places for them", caller);
-  if (count > EXS_SVC_ITEMS_MAX)
-    return refuse(EMSGSIZE, "%s: more than %d long items, or places for them", caller, EXS_SVC_ITEMS_MAX);
-  for (int i = 0; i < count; ++i) {
-    if ((pieces[i].iov_base == nullptr && pieces[i].iov_len > 0) || pieces[i].iov_reserved != 0)
-      return refuse(EINVAL, "%s: long item %d is NULL, or its reserved field is set", caller, i);
-    if (pieces[i].iov_len > EXS_SVC_LONG_MAX)
-      return refuse(EMSGSIZE, "%s: long item %d is too long", caller, i);
-  }
-  read.assign(pieces, pieces + count);
-  return 0;
-}
+// Checks pieces of the program's memory, and copies their list.
+Result<std::vector<exs_iovec_t>> read_pieces(const exs_iovec_t* pieces, int count);
 
-// Runs a function that may lack memory or threads. On failure errno is the original error, whatever the cleanup set.
-template <typename Result, typename Function>
-Result guarded(Result failed, Function&& function) {
-  Result result = failed;
-  try {
-    result = function();
-  } catch (const std::bad_alloc&) {
-    refuse(ENOMEM, "no memory");
-  } catch (const std::system_error& error) {
-    refuse(error.code().value(), "%s", error.what());
-  }
-  if (result == failed) restore_error();
-  return result;
-}
-
-// Copies the options as far as both releases know them. Returns false if struct_bytes is invalid.
-template <typename Options>
-bool read_options(const Options* given, Options& options) {
-  if (given == nullptr) return true;
-  if (given->struct_bytes < sizeof given->struct_bytes) return false;
-  std::memcpy(&options, given, std::min(given->struct_bytes, sizeof options));
-  return true;
-}
+// What exs_svc_errtext() says of an error that has no sentence of its own, after the words of strerror(3).
+const char* general_sentence(std::string_view function, int error) noexcept;
 
 }  // namespace exs::svc

@@ -7,10 +7,11 @@
 #include <cstring>
 #include <string>
 
+#include "base/clock.h"
+#include "base/kernel.h"
 #include "exs/service.h"
 #include "service/api/calls.h"
 #include "service/names/address.h"
-#include "service/names/clock.h"
 #include "service/names/host_name.h"
 
 namespace exs::svc {
@@ -19,12 +20,11 @@ namespace {
 static_assert(EXS_SVC_PLACES == kAddressesMax);
 
 // Returns true if the socket is readable or closed, false at the time limit.
-bool wait_for_answer(int asked, std::int64_t until_ns) {
+bool wait_for_answer(int asked, std::uint64_t until_ns) {
   for (;;) {
-    const std::int64_t left_ns = std::max<std::int64_t>(until_ns - now_ns(), 0);
-    const timespec left{left_ns / 1'000'000'000, left_ns % 1'000'000'000};
+    timespec left = to_timespec(time_left(until_ns, boottime_ns()));
     pollfd state{asked, POLLIN, 0};
-    const int count = ::ppoll(&state, 1, &left, nullptr);
+    const int count = kernel::ppoll(&state, 1, &left, nullptr);
     if (count >= 0 || errno != EINTR) return count == 1;
   }
 }
@@ -40,18 +40,20 @@ void fill(const Record& record, const Holder& holder, exs_svc_place_t& place) {
   }
 }
 
-// Returns 0 or an errno value. `holder` describes the process that holds the name, as far as the kernel knows it.
-int locate(const IdBytes& id, std::int64_t until_ns, exs_svc_place_t& place, Holder& holder) {
-  Descriptor asked;
-  if (const int error = ask_host_name(id, asked); error != 0)
-    return error == ECONNREFUSED ? ENOENT : error == EAGAIN ? ETIMEDOUT : error;
-  const bool has_answered = wait_for_answer(asked.get(), until_ns);
-  holder = holder_of(asked.get());
-  if (!has_answered) return ETIMEDOUT;
-  const std::optional<Record> record = read_host_answer(asked.get(), id);
-  if (!record) return EPROTO;
+// `holder` describes the process that holds the name, as far as the kernel knows it.
+Status locate(const IdBytes& id, std::uint64_t until_ns, exs_svc_place_t& place, Holder& holder) {
+  const Result<UniqueFd> asked = ask_host_name(id);
+  if (!asked) {
+    const int error = asked.error().error();
+    return Status(error == ECONNREFUSED ? ENOENT : error == EAGAIN ? ETIMEDOUT : error);
+  }
+  const bool has_answered = wait_for_answer(asked->get(), until_ns);
+  holder = holder_of(asked->get());
+  if (!has_answered) return Status(ETIMEDOUT);
+  const std::optional<Record> record = read_host_answer(asked->get(), id);
+  if (!record) return Status(EPROTO);
   fill(*record, holder, place);
-  return 0;
+  return {};
 }
 
 std::string sentence_of(int error, const Holder& holder) {
@@ -71,20 +73,18 @@ std::string sentence_of(int error, const Holder& holder) {
 }  // namespace
 }  // namespace exs::svc
 
-using exs::svc::guarded;
-using exs::svc::refuse;
-
 int exs_svc_locate(const exs_svc_id_t* id, int64_t limit_ns, exs_svc_place_t* place) {
-  if (id == nullptr || place == nullptr || place->struct_bytes < sizeof place->struct_bytes || limit_ns < 0)
-    return refuse(EINVAL, "exs_svc_locate: no ID, no place of a size, or a negative limit");
-  return guarded(-1, [&] {
+  return exs::c_call([&]() -> exs::Status {
+    if (id == nullptr || place == nullptr || place->struct_bytes < sizeof place->struct_bytes || limit_ns < 0)
+      return exs::refuse(EINVAL, "no ID, no place of a size, or a negative limit");
     exs_svc_place_t found{};
     exs::svc::Holder holder;
-    const std::int64_t until_ns = exs::svc::after(exs::svc::now_ns(), limit_ns);
-    const int error = exs::svc::locate(exs::svc::bytes_of(*id), until_ns, found, holder);
-    if (error != 0) return refuse(error, "exs_svc_locate: %s", exs::svc::sentence_of(error, holder).c_str());
+    const std::uint64_t until_ns = exs::limit_after(exs::boottime_ns(), limit_ns);
+    const exs::Status located = exs::svc::locate(exs::svc::bytes_of(*id), until_ns, found, holder);
+    if (!located.ok())
+      return exs::refuse_in_words(located.error(), exs::svc::sentence_of(located.error(), holder));
     found.struct_bytes = place->struct_bytes;
     std::memcpy(place, &found, std::min(place->struct_bytes, sizeof found));
-    return 0;
+    return {};
   });
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 #include <cstring>
-#include <new>
 
 #include "exs/service.h"
 #include "service/api/calls.h"
@@ -21,35 +20,43 @@ const Key& key_of(const exs_svc_key* key) {
 
 }  // namespace exs::svc
 
-using exs::svc::guarded;
-using exs::svc::refuse;
+using exs::c_call;
+using exs::failure;
+using exs::refuse;
+using exs::refuse_in_words;
+using exs::Result;
+using exs::Status;
+
+namespace {
+
+// An error of the file at `path`, which is named.
+Status error_of_file(const char* function, const char* path, Status why) {
+  const char* const general = exs::svc::general_sentence(function, why.error());
+  return refuse_in_words(why.error(), {path, ": ", *general != '\0' ? general : std::strerror(why.error())});
+}
+
+}  // namespace
 
 exs_svc_key_t* exs_svc_key_create() {
-  return guarded<exs_svc_key_t*>(nullptr, [] { return new exs_svc_key{}; });
+  // cppcheck-suppress CastIntegerToAddressAtReturn; it returns no integer
+  return c_call<exs_svc_key_t*>(nullptr, []() -> Result<exs_svc_key_t*> { return new exs_svc_key{}; });
 }
 
 int exs_svc_key_store(const exs_svc_key_t* key, const char* path) {
-  if (key == nullptr || path == nullptr) return refuse(EINVAL, "exs_svc_key_store: no key, or no path");
-  return guarded(-1, [&] {
-    const int error = exs::svc::KeyFile::store(key->key, path);
-    return error == 0 ? 0 : refuse(error, "exs_svc_key_store: %s: %s", path, std::strerror(error));
+  return c_call([&]() -> Status {
+    if (key == nullptr || path == nullptr) return refuse(EINVAL, "no key, or no path");
+    const Status stored = exs::svc::KeyFile::store(key->key, path);
+    return stored.ok() ? stored : error_of_file("exs_svc_key_store", path, stored);
   });
 }
 
 exs_svc_key_t* exs_svc_key_load(const char* path) {
-  if (path == nullptr) {
-    refuse(EINVAL, "exs_svc_key_load: no path");
-    return nullptr;
-  }
-  return guarded<exs_svc_key_t*>(nullptr, [&]() -> exs_svc_key_t* {
-    std::optional<exs::svc::Key> key;
-    const int error = exs::svc::KeyFile::load(path, key);
-    if (error == 0) return new exs_svc_key{*key};
-    const char* const why = error == EACCES   ? "it is not this user's, or others may read it: chmod 600"
-                            : error == EPROTO ? "it is no key"
-                                              : std::strerror(error);
-    refuse(error, "exs_svc_key_load: %s: %s", path, why);
-    return nullptr;
+  // cppcheck-suppress CastIntegerToAddressAtReturn; it returns no integer
+  return c_call<exs_svc_key_t*>(nullptr, [&]() -> Result<exs_svc_key_t*> {
+    if (path == nullptr) return failure(refuse(EINVAL, "no path"));
+    const Result<exs::svc::Key> key = exs::svc::KeyFile::load(path);
+    if (!key) return failure(error_of_file("exs_svc_key_load", path, key.error()));
+    return new exs_svc_key{*key};
   });
 }
 
@@ -58,63 +65,69 @@ void exs_svc_key_free(exs_svc_key_t* key) {
 }
 
 int exs_svc_key_id(const exs_svc_key_t* key, exs_svc_id_t* id) {
-  if (key == nullptr || id == nullptr) return refuse(EINVAL, "exs_svc_key_id: no key, or no room for its ID");
-  const exs::svc::IdBytes bytes = key->key.id();
-  std::copy(bytes.begin(), bytes.end(), id->bytes);
-  return 0;
+  return c_call([&]() -> Status {
+    if (key == nullptr || id == nullptr) return refuse(EINVAL, "no key, or no room for its ID");
+    const exs::svc::IdBytes bytes = key->key.id();
+    std::copy(bytes.begin(), bytes.end(), id->bytes);
+    return {};
+  });
 }
 
 int exs_svc_id_text(const exs_svc_id_t* id, char* text) {
-  if (id == nullptr || text == nullptr)
-    return refuse(EINVAL, "exs_svc_id_text: no ID, or no room for its text");
-  return guarded(-1, [&] {
+  return c_call([&]() -> Status {
+    if (id == nullptr || text == nullptr) return refuse(EINVAL, "no ID, or no room for its text");
     const std::string written = exs::svc::text_of(exs::svc::bytes_of(*id));
     std::memcpy(text, written.c_str(), written.size() + 1);
-    return 0;
+    return {};
   });
 }
 
 int exs_svc_id_parse(const char* text, exs_svc_id_t* id) {
-  const auto parsed = text == nullptr || id == nullptr ? std::nullopt : exs::svc::parse_id(text);
-  if (!parsed) return refuse(EINVAL, "exs_svc_id_parse: an ID is \"exs:\" and 32 digits of 0-9 and a-f");
-  std::copy(parsed->begin(), parsed->end(), id->bytes);
-  return 0;
+  return c_call([&]() -> Status {
+    const auto parsed = text == nullptr || id == nullptr ? std::nullopt : exs::svc::parse_id(text);
+    if (!parsed) return refuse(EINVAL, "an ID is \"exs:\" and 32 digits of 0-9 and a-f");
+    std::copy(parsed->begin(), parsed->end(), id->bytes);
+    return {};
+  });
 }
 
 int exs_svc_find(const char* names, const char* name, exs_svc_id_t* id) {
-  if (name == nullptr || id == nullptr) return refuse(EINVAL, "exs_svc_find: no name, or no room for its ID");
-  return guarded(-1, [&] {
+  return c_call([&]() -> Status {
+    if (name == nullptr || id == nullptr) return refuse(EINVAL, "no name, or no room for its ID");
     const std::string path = names == nullptr ? exs::svc::NamesFile::default_path() : names;
     std::optional<exs::svc::IdBytes> found = exs::svc::parse_id(name);
     if (!found) found = exs::svc::NamesFile(path).id_of(name);
-    if (!found) return refuse(ENOENT, "exs_svc_find: %s has no line for %s", path.c_str(), name);
+    if (!found) return refuse_in_words(ENOENT, {path, " has no line for ", name});
     std::copy(found->begin(), found->end(), id->bytes);
-    return 0;
+    return {};
   });
 }
 
 int exs_svc_cap_make(const exs_svc_key_t* key, uint32_t rights, uint32_t serial, int64_t expires_ms,
                      exs_svc_cap_t* cap) {
-  if (key == nullptr || cap == nullptr || expires_ms < 0 || rights == 0 || (rights & ~EXS_SVC_ALL) != 0)
-    return refuse(EINVAL, "exs_svc_cap_make: no key, no room, or rights that are none");
-  exs::svc::to_public(exs::svc::make_capability(key->key, rights, serial, expires_ms), *cap);
-  return 0;
+  return c_call([&]() -> Status {
+    if (key == nullptr || cap == nullptr || expires_ms < 0 || rights == 0 ||
+        (rights & ~static_cast<std::uint32_t>(EXS_SVC_ALL)) != 0)
+      return refuse(EINVAL, "no key, no room, or rights that are none");
+    exs::svc::to_public(exs::svc::make_capability(key->key, rights, serial, expires_ms), *cap);
+    return {};
+  });
 }
 
 int exs_svc_cap_text(const exs_svc_cap_t* cap, char* text) {
-  if (cap == nullptr || text == nullptr)
-    return refuse(EINVAL, "exs_svc_cap_text: no capability, or no room for its text");
-  return guarded(-1, [&] {
+  return c_call([&]() -> Status {
+    if (cap == nullptr || text == nullptr) return refuse(EINVAL, "no capability, or no room for its text");
     const std::string written = exs::svc::text_of(exs::svc::from_public(*cap));
     std::memcpy(text, written.c_str(), written.size() + 1);
-    return 0;
+    return {};
   });
 }
 
 int exs_svc_cap_parse(const char* text, exs_svc_cap_t* cap) {
-  const auto parsed = text == nullptr || cap == nullptr ? std::nullopt : exs::svc::parse_capability(text);
-  if (!parsed)
-    return refuse(EINVAL, "exs_svc_cap_parse: a capability is \"exs-cap:\" and 128 digits of 0-9 and a-f");
-  exs::svc::to_public(*parsed, *cap);
-  return 0;
+  return c_call([&]() -> Status {
+    const auto parsed = text == nullptr || cap == nullptr ? std::nullopt : exs::svc::parse_capability(text);
+    if (!parsed) return refuse(EINVAL, "a capability is \"exs-cap:\" and 128 digits of 0-9 and a-f");
+    exs::svc::to_public(*parsed, *cap);
+    return {};
+  });
 }

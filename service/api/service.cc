@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "exs/service.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -13,13 +14,18 @@
 
 namespace {
 
-using exs::svc::guarded;
-using exs::svc::refuse;
+using exs::c_call;
+using exs::failure;
+using exs::refuse;
+using exs::refuse_in_words;
+using exs::Result;
+using exs::Status;
 
-constexpr std::int64_t kFindNs = 2'000 * exs::svc::kNsPerMs;
-constexpr std::int64_t kSilentMinNs = 10 * exs::svc::kNsPerMs;
-constexpr std::int64_t kSilentMaxNs = 3'600'000 * exs::svc::kNsPerMs;
-constexpr std::int64_t kSilentNs = 600 * exs::svc::kNsPerMs;
+constexpr std::int64_t kNsPerMsOfProgram = 1'000'000;  // as limits of the program are, signed
+constexpr std::int64_t kFindNs = 2'000 * kNsPerMsOfProgram;
+constexpr std::int64_t kSilentMinNs = 10 * kNsPerMsOfProgram;
+constexpr std::int64_t kSilentMaxNs = 3'600'000 * kNsPerMsOfProgram;
+constexpr std::int64_t kSilentNs = 600 * kNsPerMsOfProgram;
 // Limits come in pairs: for all principals together, and for each.
 constexpr std::uint32_t kLinks = 1024;
 constexpr std::uint32_t kLinksEach = 256;
@@ -29,8 +35,9 @@ constexpr std::uint64_t kMemory = std::uint64_t{256} << 20;
 constexpr std::uint64_t kMemoryEach = std::uint64_t{64} << 20;
 constexpr std::uint64_t kReplyMemory = std::uint64_t{64} << 20;
 constexpr std::uint32_t kFlows = 64;
-constexpr std::int64_t kMoveFindNs = 500 * exs::svc::kNsPerMs;
-constexpr std::int64_t kMoveLimitNs = 5'000 * exs::svc::kNsPerMs;
+constexpr std::int64_t kMoveFindNs = 500 * kNsPerMsOfProgram;
+constexpr std::int64_t kMoveLimitNs = 5'000 * kNsPerMsOfProgram;
+
 template <typename Number>
 Number or_default(Number value, Number otherwise) {
   return value == 0 ? otherwise : value;
@@ -56,9 +63,10 @@ const char* said(const char* option, const char* variable) {
   return text != nullptr ? text : "";
 }
 
-// Returns NULL, or the reason why the options are invalid.
-const char* read_ways(const exs_svc_node_options_t& options, exs::svc::Ways& ways) {
-  if ((options.find_by & ~kAllWays) != 0) return "find_by has bits that mean nothing";
+Result<exs::svc::Ways> read_ways(const exs_svc_node_options_t& options) {
+  exs::svc::Ways ways;
+  if ((options.find_by & ~kAllWays) != 0)
+    return failure(refuse(EINVAL, "find_by has bits that mean nothing"));
   const std::uint32_t by = options.find_by == 0 ? kAllWays : options.find_by;
   ways.by_host = (by & EXS_SVC_BY_HOST) != 0;
   if ((by & EXS_SVC_BY_FILE) != 0)
@@ -66,16 +74,51 @@ const char* read_ways(const exs_svc_node_options_t& options, exs::svc::Ways& way
   const auto multicast =
       exs::svc::parse_multicast(said(options.multicast, exs::svc::setting("EXS_SVC_MULTICAST")));
   if (!multicast)
-    return "multicast (EXS_SVC_MULTICAST) is to be off, or names of interfaces, and perhaps :port";
+    return failure(refuse(
+        EINVAL, "multicast (EXS_SVC_MULTICAST) is to be off, or names of interfaces, and perhaps :port"));
   const std::string_view directory = said(options.directory, exs::svc::setting("EXS_SVC_DIRECTORY"));
-  const auto address = exs::svc::parse_address(directory);
+  const auto address = exs::parse_address(directory);
   if (!directory.empty() && !address)
-    return "directory (EXS_SVC_DIRECTORY) is to be an address, or address:port";
+    return failure(refuse(EINVAL, "directory (EXS_SVC_DIRECTORY) is to be an address, or address:port"));
   if ((by & EXS_SVC_BY_DIRECTORY) != 0 && address)
     ways.directory =
-        exs::svc::port_of(*address) != 0 ? *address : exs::svc::with_port(*address, exs::svc::kDirectoryPort);
+        exs::port_number(*address) != 0 ? *address : exs::with_port(*address, exs::svc::kDirectoryPort);
   if ((by & EXS_SVC_BY_MULTICAST) != 0 && multicast->is_on) ways.multicast = *multicast;
-  return nullptr;
+  return ways;
+}
+
+Result<exs::svc::Node::Config> read_config(const exs_svc_node_options_t* given, const char*& listen) {
+  exs_svc_node_options_t options{};
+  if (!exs::read_options(given, options))
+    return failure(refuse(EINVAL, "struct_bytes is to be the size of the options"));
+  listen = options.listen != nullptr ? options.listen : default_listen();
+  const std::optional<sockaddr_storage> address = exs::parse_address(listen);
+  if (!address) return failure(refuse(EINVAL, "listen is to be an address, or address:port"));
+  const std::int64_t silent_ns = or_default(options.silent_ns, kSilentNs);
+  if (silent_ns < kSilentMinNs || silent_ns > kSilentMaxNs)
+    return failure(refuse(EINVAL, "silent_ns is to be 10 ms to 1 hour"));
+  if (options.find_ns < 0) return failure(refuse(EINVAL, "find_ns is negative"));
+  Result<exs::svc::Ways> ways = read_ways(options);
+  if (!ways) return failure(ways.error());
+  return exs::svc::Node::Config{*address,
+                                static_cast<std::uint64_t>(or_default(options.find_ns, kFindNs)),
+                                static_cast<int>(silent_ns / kNsPerMsOfProgram),
+                                or_default(options.links_max, kLinks),
+                                of_each(options.links_each_max, options.links_max, kLinksEach),
+                                or_default(options.flows_max, kFlows),
+                                or_default(options.memory_max, kReplyMemory),
+                                std::move(*ways)};
+}
+
+// The address comes before the reason.
+Status not_opened(const char* listen, Status why) {
+  std::array<char, exs::kSentenceBytesMax> sentence;
+  const std::size_t bytes = why.sentence() == 0 ? 0 : exs::text_of_refusal(why, sentence);
+  const char* const general = exs::svc::general_sentence("exs_svc_node_open", why.error());
+  const std::string_view words = bytes > 0          ? std::string_view(sentence.data(), bytes)
+                                 : *general != '\0' ? std::string_view(general)
+                                                    : std::string_view(std::strerror(why.error()));
+  return refuse_in_words(why.error(), {listen, ": ", words});
 }
 
 }  // namespace
@@ -84,48 +127,16 @@ struct exs_svc_node final : exs::svc::Node {
   using Node::Node;
 };
 
-const char* exs_svc_errtext() {
-  return exs::svc::error_text();
-}
-
 // ---------------------------------------------------------------- nodes
 
-exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* given) {
-  exs_svc_node_options_t options{};
-  const bool is_read = exs::svc::read_options(given, options);
-  const char* const listen = options.listen != nullptr ? options.listen : default_listen();
-  const std::optional<sockaddr_storage> address = exs::svc::parse_address(listen);
-  const bool is_long =
-      options.silent_ns == 0 || (options.silent_ns >= kSilentMinNs && options.silent_ns <= kSilentMaxNs);
-  if (!is_read || !address || options.find_ns < 0 || !is_long) {
-    refuse(EINVAL, "exs_svc_node_open: %s",
-           !is_read   ? "struct_bytes is to be the size of the options"
-           : !address ? "listen is to be an address, or address:port"
-           : !is_long ? "silent_ns is to be 10 ms to 1 hour"
-                      : "find_ns is negative");
-    return nullptr;
-  }
-  return guarded<exs_svc_node_t*>(nullptr, [&]() -> exs_svc_node_t* {
-    exs::svc::Ways ways;
-    if (const char* const wrong = read_ways(options, ways); wrong != nullptr) {
-      refuse(EINVAL, "exs_svc_node_open: %s", wrong);
-      return nullptr;
-    }
-    const exs::svc::Node::Config config{
-        *address,
-        or_default(options.find_ns, kFindNs),
-        static_cast<int>(or_default(options.silent_ns, kSilentNs) / exs::svc::kNsPerMs),
-        or_default(options.links_max, kLinks),
-        of_each(options.links_each_max, options.links_max, kLinksEach),
-        or_default(options.flows_max, kFlows),
-        or_default(options.memory_max, kReplyMemory),
-        std::move(ways)};
-    auto node = std::make_unique<exs_svc_node>(config);
-    const int error = node->open();
-    if (error == 0) return node.release();
-    refuse(error, "exs_svc_node_open: %s: %s", listen,
-           node->why().empty() ? std::strerror(error) : node->why().c_str());
-    return nullptr;
+exs_svc_node_t* exs_svc_node_open(const exs_svc_node_options_t* options) {
+  return c_call<exs_svc_node_t*>(nullptr, [&]() -> Result<exs_svc_node_t*> {
+    const char* listen = "";
+    const Result<exs::svc::Node::Config> config = read_config(options, listen);
+    if (!config) return failure(config.error());
+    auto node = std::make_unique<exs_svc_node>(*config);
+    if (const Status opened = node->open(); !opened.ok()) return failure(not_opened(listen, opened));
+    return node.release();
   });
 }
 
@@ -134,19 +145,17 @@ void exs_svc_node_close(exs_svc_node_t* node) {
 }
 
 int exs_svc_node_fd(exs_svc_node_t* node) {
-  if (node == nullptr) return refuse(EINVAL, "exs_svc_node_fd: no node");
-  return guarded(-1, [&] {
-    const int descriptor = node->descriptor();
-    return descriptor >= 0 ? descriptor : refuse(errno, "exs_svc_node_fd: %s", std::strerror(errno));
+  return c_call<int>(-1, [&]() -> Result<int> {
+    if (node == nullptr) return failure(refuse(EINVAL, "no node"));
+    return node->descriptor();
   });
 }
 
 int exs_svc_wait(exs_svc_node_t* node, exs_svc_event_t* events, int max, int64_t timeout_ns) {
-  if (node == nullptr || events == nullptr || max < 1)
-    return refuse(EINVAL, "exs_svc_wait: no node, or no room for an event");
-  return guarded(-1, [&] {
-    const int count = node->wait(events, max, timeout_ns);
-    return count >= 0 ? count : refuse(errno, "exs_svc_wait: %s", std::strerror(errno));
+  return c_call<int>(-1, [&]() -> Result<int> {
+    if (node == nullptr || events == nullptr || max < 1)
+      return failure(refuse(EINVAL, "no node, or no room for an event"));
+    return node->wait(events, max, timeout_ns);
   });
 }
 
@@ -156,54 +165,64 @@ namespace {
 
 // The common part of exs_svc_open() and exs_svc_adopt(); `begin` is the call of the node that differs.
 template <typename Begin>
-exs_svc_t* make_service(const char* caller, exs_svc_node_t* node, const exs_svc_key_t* key,
-                        const exs_svc_options_t* given, void* handle, const char* taken, Begin begin) {
+Result<exs_svc_t*> make_service(exs_svc_node_t* node, const exs_svc_key_t* key,
+                                const exs_svc_options_t* given, void* handle, Begin begin) {
   exs_svc_options_t options{};
-  if (node == nullptr || key == nullptr || !exs::svc::read_options(given, options) ||
-      options.only_with_cap > 1 || (options.flags & ~EXS_SVC_FENCED) != 0) {
-    refuse(EINVAL, "%s: no node, no key, or options that are none", caller);
-    return nullptr;
+  if (node == nullptr || key == nullptr || !exs::read_options(given, options) || options.only_with_cap > 1 ||
+      (options.flags & ~static_cast<std::uint32_t>(EXS_SVC_FENCED)) != 0)
+    return failure(refuse(EINVAL, "no node, no key, or options that are none"));
+  exs::svc::Service::Config config;
+  config.is_fenced = (options.flags & EXS_SVC_FENCED) != 0;
+  if (config.is_fenced)
+    if (const Status possible = node->check_lease_possible(); !possible.ok()) return failure(possible);
+  config.node = node;
+  config.key = exs::svc::key_of(key);
+  config.only_with_capability = options.only_with_cap == 1;
+  config.serial_min = options.serial_min;
+  config.mailbox_max = or_default(options.mailbox_max, kMailbox);
+  config.mailbox_each_max = of_each(options.mailbox_each_max, options.mailbox_max, kMailboxEach);
+  config.windows_max_bytes = or_default(options.memory_max, kMemory);
+  config.windows_each_max_bytes = of_each(options.memory_each_max, options.memory_max, kMemoryEach);
+  config.handle = handle;
+  return begin(std::move(config));
+}
+
+Result<exs::svc::Move::Config> read_move(const exs_svc_move_options_t& options, void* handle) {
+  exs::svc::Move::Config config;
+  if (options.state_count > EXS_SVC_STATE_MAX)
+    return failure(refuse(EINVAL, "more than {} pieces of state", EXS_SVC_STATE_MAX));
+  Result<exs::svc::Transfer::Pieces> state = exs::svc::read_pieces(options.state, options.state_count);
+  if (!state) return failure(state.error());
+  config.state = std::move(*state);
+  if (options.to != nullptr) {
+    const std::optional<sockaddr_storage> to = exs::parse_address(options.to);
+    if (!to) return failure(refuse(EINVAL, "`to` is to be address:port"));
+    config.to.push_back(*to);
   }
-  const bool is_fenced = (options.flags & EXS_SVC_FENCED) != 0;
-  if (const char* const why = is_fenced ? node->why_no_lease() : nullptr; why != nullptr) {
-    refuse(EINVAL, "%s: %s", caller, why);
-    return nullptr;
-  }
-  return guarded<exs_svc_t*>(nullptr, [&]() -> exs_svc_t* {
-    exs::svc::Service::Config config;
-    config.node = node;
-    config.key = exs::svc::key_of(key);
-    config.only_with_capability = options.only_with_cap == 1;
-    config.serial_min = options.serial_min;
-    config.mailbox_max = or_default(options.mailbox_max, kMailbox);
-    config.mailbox_each_max = of_each(options.mailbox_each_max, options.mailbox_max, kMailboxEach);
-    config.windows_max_bytes = or_default(options.memory_max, kMemory);
-    config.windows_each_max_bytes = of_each(options.memory_each_max, options.memory_max, kMemoryEach);
-    config.handle = handle;
-    config.is_fenced = is_fenced;
-    exs_svc_t* const service = begin(std::move(config));
-    if (service == nullptr) {
-      const int error = errno;
-      refuse(error, "%s: %s", caller, error == EADDRINUSE ? taken : std::strerror(error));
-    }
-    return service;
-  });
+  config.find_ns = static_cast<std::uint64_t>(or_default(options.find_ns, kMoveFindNs));
+  config.limit_ns = static_cast<std::uint64_t>(or_default(options.limit_ns, kMoveLimitNs));
+  config.handle = handle;
+  return config;
 }
 
 }  // namespace
 
 exs_svc_t* exs_svc_open(exs_svc_node_t* node, const exs_svc_key_t* key, const exs_svc_options_t* options,
                         void* handle) {
-  return make_service(
-      "exs_svc_open", node, key, options, handle, "a process of this host has the service's name",
-      [node](exs::svc::Service::Config config) { return node->open_service(std::move(config)); });
+  return c_call<exs_svc_t*>(nullptr, [&] {
+    return make_service(node, key, options, handle, [node](exs::svc::Service::Config config) {
+      return node->open_service(std::move(config));
+    });
+  });
 }
 
 exs_svc_t* exs_svc_adopt(exs_svc_node_t* node, const exs_svc_key_t* key, const exs_svc_options_t* options,
                          void* handle) {
-  return make_service(
-      "exs_svc_adopt", node, key, options, handle, "a process of this host waits for the service",
-      [node](exs::svc::Service::Config config) { return node->adopt_service(std::move(config)); });
+  return c_call<exs_svc_t*>(nullptr, [&] {
+    return make_service(node, key, options, handle, [node](exs::svc::Service::Config config) {
+      return node->adopt_service(std::move(config));
+    });
+  });
 }
 
 void exs_svc_close(exs_svc_t* service) {
@@ -211,26 +230,14 @@ void exs_svc_close(exs_svc_t* service) {
 }
 
 int exs_svc_move(exs_svc_t* service, const exs_svc_move_options_t* given, void* handle) {
-  exs_svc_move_options_t options{};
-  if (service == nullptr || !exs::svc::read_options(given, options) || options.find_ns < 0 ||
-      options.limit_ns < 0)
-    return refuse(EINVAL, "exs_svc_move: no service, or options that are none");
-  return guarded(-1, [&] {
-    exs::svc::Move::Config config;
-    if (options.state_count > EXS_SVC_STATE_MAX)
-      return refuse(EINVAL, "exs_svc_move: more than %d pieces of state", EXS_SVC_STATE_MAX);
-    if (exs::svc::read_pieces("exs_svc_move", options.state, options.state_count, config.state) != 0)
-      return -1;
-    if (options.to != nullptr) {
-      const std::optional<sockaddr_storage> to = exs::svc::parse_address(options.to);
-      if (!to) return refuse(EINVAL, "exs_svc_move: `to` is to be address:port");
-      config.to.push_back(*to);
-    }
-    config.find_ns = or_default(options.find_ns, kMoveFindNs);
-    config.limit_ns = or_default(options.limit_ns, kMoveLimitNs);
-    config.handle = handle;
-    const int error = service->node().move_service(service, std::move(config));
-    return error == 0 ? 0 : refuse(error, "exs_svc_move: the service is on its way, or not here");
+  return c_call([&]() -> Status {
+    exs_svc_move_options_t options{};
+    if (service == nullptr || !exs::read_options(given, options) || options.find_ns < 0 ||
+        options.limit_ns < 0)
+      return refuse(EINVAL, "no service, or options that are none");
+    Result<exs::svc::Move::Config> config = read_move(options, handle);
+    if (!config) return config.error();
+    return service->node().move_service(service, std::move(*config));
   });
 }
 
@@ -238,11 +245,9 @@ int exs_svc_move(exs_svc_t* service, const exs_svc_move_options_t* given, void* 
 
 exs_svc_peer_t* exs_svc_peer_open(exs_svc_node_t* node, exs_svc_t* from, const exs_svc_id_t* id,
                                   const exs_svc_cap_t* cap, void* handle) {
-  if (node == nullptr || id == nullptr || (cap != nullptr && std::memcmp(&cap->id, id, sizeof *id) != 0)) {
-    refuse(EINVAL, "exs_svc_peer_open: no node, no ID, or the capability of another service");
-    return nullptr;
-  }
-  return guarded<exs_svc_peer_t*>(nullptr, [&] {
+  return c_call<exs_svc_peer_t*>(nullptr, [&]() -> Result<exs_svc_peer_t*> {
+    if (node == nullptr || id == nullptr || (cap != nullptr && std::memcmp(&cap->id, id, sizeof *id) != 0))
+      return failure(refuse(EINVAL, "no node, no ID, or the capability of another service"));
     std::optional<exs::svc::Capability> capability;
     if (cap != nullptr) capability = exs::svc::from_public(*cap);
     return node->open_peer(from, exs::svc::bytes_of(*id), capability, handle);
@@ -254,17 +259,15 @@ void exs_svc_peer_close(exs_svc_peer_t* peer) {
 }
 
 int exs_svc_ping(exs_svc_peer_t* peer) {
-  if (peer == nullptr) return refuse(EINVAL, "exs_svc_ping: no peer");
-  return guarded(-1, [&] {
-    const int error = peer->node().ping(peer);
-    return error == 0 ? 0 : refuse(error, "exs_svc_ping: a ping is under way");
+  return c_call([&]() -> Status {
+    if (peer == nullptr) return refuse(EINVAL, "no peer");
+    return peer->node().ping(peer);
   });
 }
 
 int exs_svc_stats(exs_svc_peer_t* peer) {
-  if (peer == nullptr) return refuse(EINVAL, "exs_svc_stats: no peer");
-  return guarded(-1, [&] {
-    const int error = peer->node().ask_stats(peer);
-    return error == 0 ? 0 : refuse(error, "exs_svc_stats: the service is asked already");
+  return c_call([&]() -> Status {
+    if (peer == nullptr) return refuse(EINVAL, "no peer");
+    return peer->node().ask_stats(peer);
   });
 }

@@ -8,6 +8,7 @@
 #include <deque>
 #include <utility>
 
+#include "base/check.h"
 #include "service/flow/outgoing.h"
 
 namespace exs::svc {
@@ -16,23 +17,30 @@ namespace exs::svc {
 template <class Item>
 class Incoming {
  public:
-  enum class Place { kNext, kTakenBefore, kOutOfTurn };
+  enum class MessageTurn { kNext, kTakenBefore, kOutOfTurn };
 
-  [[nodiscard]] Place place_of(std::uint64_t number) const noexcept {
-    if (number <= accepted_) return Place::kTakenBefore;
+  [[nodiscard]] MessageTurn turn_of(std::uint64_t number) const noexcept {
+    if (number <= accepted_) return MessageTurn::kTakenBefore;
     const bool is_next = number == accepted_ + waiting_.size() + 1;
-    return is_next && waiting_.size() < Outgoing::kMost ? Place::kNext : Place::kOutOfTurn;
+    return is_next && waiting_.size() < Outgoing::kMost ? MessageTurn::kNext : MessageTurn::kOutOfTurn;
   }
   // Accepts the next message at once.
-  void take() noexcept { ++accepted_; }
+  void take() noexcept {
+    EXS_CHECK(waiting_.empty());
+    ++accepted_;
+  }
   [[nodiscard]] bool has_waiting() const noexcept { return !waiting_.empty(); }
   // Queues the next message until it and those before it are whole. Returns its number.
   std::uint64_t wait(Item item) {
+    EXS_CHECK(waiting_.size() < Outgoing::kMost);
     waiting_.push_back(std::move(item));
     return accepted_ + waiting_.size();
   }
   // Returns the waiting message of this number.
-  Item& waiting(std::uint64_t number) { return waiting_[static_cast<std::size_t>(number - accepted_ - 1)]; }
+  Item& waiting(std::uint64_t number) {
+    EXS_CHECK(number > accepted_ && number - accepted_ <= waiting_.size());
+    return waiting_[static_cast<std::size_t>(number - accepted_ - 1)];
+  }
   template <class Visitor>
   void for_each_waiting(Visitor visitor) {
     for (Item& item : waiting_) visitor(item);
@@ -51,13 +59,13 @@ class Incoming {
   std::deque<Item> forget_waiting() { return std::exchange(waiting_, {}); }
 
   // Continues a flow that another process has moved here.
-  void resume(std::uint64_t accepted) noexcept { accepted_ = told_ = accepted; }
+  void resume(std::uint64_t accepted) noexcept { accepted_ = acknowledged_ = accepted; }
 
   [[nodiscard]] std::uint64_t accepted() const noexcept { return accepted_; }
   // The sender does not know yet how far its messages are accepted.
-  [[nodiscard]] bool owes_ack() const noexcept { return is_asked_ || told_ != accepted_; }
-  void tell() noexcept {
-    told_ = accepted_;
+  [[nodiscard]] bool owes_ack() const noexcept { return is_asked_ || acknowledged_ != accepted_; }
+  void note_acknowledged() noexcept {
+    acknowledged_ = accepted_;
     is_asked_ = false;
   }
   // The sender has repeated an accepted message, so an acknowledgement is due although nothing is new.
@@ -65,7 +73,7 @@ class Incoming {
 
  private:
   std::uint64_t accepted_ = 0;
-  std::uint64_t told_ = 0;
+  std::uint64_t acknowledged_ = 0;
   bool is_asked_ = false;
   std::deque<Item> waiting_;
 };

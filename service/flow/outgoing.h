@@ -15,6 +15,8 @@
 #include <optional>
 #include <span>
 
+#include "base/check.h"
+
 namespace exs::svc {
 
 // The outcome of a message that is no longer kept.
@@ -35,10 +37,12 @@ class Outgoing {
   void add(Slot slot) { frames_.push_back({slot, false}); }
   // Puts these before all others. None of the others may have left.
   void add_before(std::span<const Slot> slots) {
+    EXS_CHECK(sent_ == 0 && (frames_.empty() || !frames_.front().has_left));
     for (std::size_t i = slots.size(); i-- > 0;) frames_.push_front({slots[i], false});
   }
   // Continues a flow that has moved here. These messages had left, numbered from `first`, on a link that is gone.
   void resume(std::uint64_t instance, std::uint64_t first, std::span<const Slot> slots) {
+    EXS_CHECK(frames_.empty() && !is_open_);
     for (const Slot slot : slots) frames_.push_back({slot, true});
     first_ = first;
     instance_ = instance;
@@ -69,15 +73,18 @@ class Outgoing {
     if (!is_open_ || sent_ == frames_.size() || sent_ >= kMost) return {};
     return Next{frames_[sent_].slot, first_ + sent_};
   }
-  void left() noexcept { frames_[sent_++].has_left = true; }
+  void left() noexcept {
+    EXS_CHECK(is_open_ && sent_ < frames_.size() && sent_ < kMost);
+    frames_[sent_++].has_left = true;
+  }
 
   // The flow is open: the other end, in this life, has accepted all up to `accepted`. `is_known`: it knows the flow from before. `gone`
   // receives each dropped slot with its fate.
-  enum class Opening { kLie, kSameLife, kAnotherLife };
+  enum class Opening { kProtocolError, kSameLife, kAnotherLife };
   template <class Gone>
   Opening open(std::uint64_t instance, std::uint64_t accepted, bool is_known, Gone gone) {
     const bool is_another = instance_ != 0 && (instance != instance_ || !is_known);
-    if (!is_another && accepted >= first_ + count_that_left()) return Opening::kLie;
+    if (!is_another && accepted >= first_ + count_that_left()) return Opening::kProtocolError;
     if (!is_another) drop_up_to(accepted, gone);
     // The same holds for a service that reports less than it did before. If messages were given up, none has left since.
     if (is_another || accepted + 1 < first_) forget_those_that_left(gone);
@@ -117,6 +124,7 @@ class Outgoing {
   template <class Gone>
   void give_up(Gone gone) {
     const std::size_t left = count_that_left();
+    EXS_DEBUG_CHECK(sent_ <= left);
     while (!frames_.empty()) drop_first(frames_.front().has_left ? Fate::kUnknown : Fate::kLost, gone);
     first_ += left;
     close();

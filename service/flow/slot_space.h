@@ -10,12 +10,14 @@
 #include <set>
 #include <utility>
 
+#include "base/check.h"
+
 namespace exs::svc {
 
 class SlotSpace {
  public:
-  static constexpr std::size_t kUnit =
-      64;  // slots begin and end at multiples of this, so no two share a cache line
+  // Slots begin and end at multiples of this, so no two share a cache line.
+  static constexpr std::size_t kUnit = 64;
 
   explicit SlotSpace(std::size_t bytes) { add_gap(0, bytes / kUnit * kUnit); }
 
@@ -64,6 +66,7 @@ inline std::optional<std::size_t> SlotSpace::take(std::size_t bytes) {
 // Merges the freed slot with the gaps before and behind it.
 inline void SlotSpace::give_back(std::size_t start) {
   const auto slot = slots_.find(start);
+  EXS_CHECK(slot != slots_.end());
   std::size_t first = start;
   std::size_t end = start + slot->second.taken_bytes;
   slots_.erase(slot);

@@ -9,20 +9,20 @@
 #include <algorithm>
 #include <map>
 
+#include "base/clock.h"
 #include "service/names/address.h"
-#include "service/names/clock.h"
 
 namespace exs::svc {
 
 class AnswerRate {
  public:
-  static constexpr std::int64_t kSecondNs = 1000 * kNsPerMs;
-  static constexpr std::int64_t kOneNs = kSecondNs / 20;
-  static constexpr std::int64_t kOneOfAllNs = kSecondNs / 1000;
+  static constexpr std::uint64_t kSecondNs = 1000 * kNsPerMs;
+  static constexpr std::uint64_t kOneNs = kSecondNs / 20;
+  static constexpr std::uint64_t kOneOfAllNs = kSecondNs / 1000;
   static constexpr std::size_t kSourcesMax = 1024;
 
   // Returns true if one more answer may go there now, and counts it.
-  bool allows(const sockaddr_storage& to, std::int64_t now) {
+  bool allows(const sockaddr_storage& to, std::uint64_t now) {
     if (!has_room(all_, kOneOfAllNs, now)) return false;
     const HostBytes source = host_of(to);
     auto known = sources_.find(source);
@@ -41,12 +41,12 @@ class AnswerRate {
 
  private:
   // `paid_until` is when all answers so far would have left at an even pace. It may be ahead of now by one second's worth.
-  static bool has_room(std::int64_t paid_until, std::int64_t one_ns, std::int64_t now) {
-    return paid_until - now <= kSecondNs - one_ns;
+  static bool has_room(std::uint64_t paid_until, std::uint64_t one_ns, std::uint64_t now) {
+    return time_left(paid_until, now) <= kSecondNs - one_ns;
   }
 
-  std::map<HostBytes, std::int64_t> sources_;
-  std::int64_t all_ = 0;
+  std::map<HostBytes, std::uint64_t> sources_;
+  std::uint64_t all_ = 0;
 };
 
 }  // namespace exs::svc

@@ -14,19 +14,19 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::int64_t kRenewNs = 150 * kNsPerMs;
-constexpr std::int64_t kFirstConnectAgainNs = 50 * kNsPerMs;
-constexpr std::int64_t kLastConnectAgainNs = 800 * kNsPerMs;
-constexpr std::int64_t kRememberedNs = 60'000 * kNsPerMs;
+constexpr std::uint64_t kRenewNs = 150 * kNsPerMs;
+constexpr std::uint64_t kFirstConnectAgainNs = 50 * kNsPerMs;
+constexpr std::uint64_t kLastConnectAgainNs = 800 * kNsPerMs;
+constexpr std::uint64_t kRememberedNs = 60'000 * kNsPerMs;
 
 }  // namespace
 
 Directory::Directory(const sockaddr_storage& address, ResolverClient& client)
     : address_(address),
       client_(client),
-      watch_(::epoll_create1(EPOLL_CLOEXEC)),
+      watch_(kernel::epoll_create1(EPOLL_CLOEXEC)),
       pause_ns_(kFirstConnectAgainNs) {
-  if (!watch_.is_open()) throw std::system_error(errno, std::generic_category());
+  if (!watch_.valid()) throw std::system_error(errno, std::generic_category());
 }
 
 std::string Directory::name() const {
@@ -36,8 +36,8 @@ std::string Directory::name() const {
 // ---------------------------------------------------------------- what this process says
 
 // A loopback address is of use only to processes that reach the directory by loopback, too.
-void Directory::claim(const IdBytes& id, const Place& place, std::int64_t now) {
-  std::vector<std::uint8_t> record = encode_place(place, is_loopback(address_));
+void Directory::claim(const IdBytes& id, const Publication& place, std::uint64_t now) {
+  std::vector<std::uint8_t> record = encode_publication(place, is_loopback(address_));
   const auto known = claims_.find(id);
   Lease lease = known == claims_.end() ? Lease() : std::move(known->second.lease);
   claims_.erase(id);
@@ -54,7 +54,7 @@ void Directory::unclaim(const IdBytes& id) {
   if (state_ == State::kOpen) say({.type = DirectoryType::kRelease, .id = id});
 }
 
-void Directory::ask(const IdBytes& id, std::int64_t now) {
+void Directory::ask(const IdBytes& id, std::uint64_t now) {
   const bool is_new = !questions_.contains(id);
   Question& question = questions_[id];
   question.asked_ns = now;
@@ -63,7 +63,7 @@ void Directory::ask(const IdBytes& id, std::int64_t now) {
   if (is_new && state_ == State::kOpen) say({.type = DirectoryType::kWatch, .id = id});
 }
 
-void Directory::say_claim(Claim& claim, std::int64_t now) {
+void Directory::say_claim(Claim& claim, std::uint64_t now) {
   claim.lease.claim_sent(now);
   say({.type = DirectoryType::kClaim,
        .is_fenced = claim.place.is_fenced,
@@ -79,15 +79,15 @@ void Directory::say(const DirectoryMessage& message) {
 
 void Directory::send_all() {
   if (out_.empty()) return;
-  const ssize_t count = ::send(connection_.get(), out_.data(), out_.size(), MSG_NOSIGNAL);
+  const ssize_t count = kernel::send(connection_.get(), out_.data(), out_.size(), MSG_NOSIGNAL);
   if (count > 0) out_.erase(out_.begin(), out_.begin() + count);
   if (count < 0 && errno != EAGAIN && errno != EINTR) is_broken_ = true;
   epoll_event event{};
   event.events = out_.empty() ? std::uint32_t{EPOLLIN} : std::uint32_t{EPOLLIN} | std::uint32_t{EPOLLOUT};
-  ::epoll_ctl(watch_.get(), EPOLL_CTL_MOD, connection_.get(), &event);
+  kernel::epoll_ctl(watch_.get(), EPOLL_CTL_MOD, connection_.get(), &event);
 }
 
-void Directory::forget_old_questions(std::int64_t now) {
+void Directory::forget_old_questions(std::uint64_t now) {
   for (auto question = questions_.begin(); question != questions_.end();)
     question = now - question->second.asked_ns > kRememberedNs ? forget(question) : std::next(question);
   if (questions_.size() <= kQuestionsMax) return;
@@ -103,78 +103,78 @@ Directory::Questions::iterator Directory::forget(Questions::iterator question) {
 
 // ---------------------------------------------------------------- the connection
 
-void Directory::step(std::int64_t now) {
+void Directory::step(std::uint64_t now) {
   if (state_ == State::kAway && has_work() && now >= next_ns_) connect(now);
   if (state_ != State::kAway) receive(now);
-  if (state_ != State::kAway && !is_broken_ && now >= limit_ns_) say_broken(ETIMEDOUT);
+  if (state_ != State::kAway && !is_broken_ && now >= limit_ns_) log_broken(ETIMEDOUT);
   if (state_ != State::kAway && (is_broken_ || now >= limit_ns_)) disconnect(now);
   if (state_ == State::kOpen && now >= next_ns_) {
     forget_old_questions(now);
     if (!has_work()) return disconnect(now);
-    next_ns_ = after(now, kRenewNs);
+    next_ns_ = time_after(now, kRenewNs);
     unanswered_.push_back({++renewals_, now});
     say({.type = DirectoryType::kRenew, .number = renewals_});
   }
   answer_waiting();
 }
 
-std::int64_t Directory::next_time() const {
+std::uint64_t Directory::next_time() const {
   const bool is_waiting = std::any_of(questions_.begin(), questions_.end(), [](const auto& one) {
     return one.second.is_waiting && one.second.record;
   });
   if (is_waiting || is_broken_) return 0;
-  if (state_ == State::kAway) return has_work() ? next_ns_ : kNever;
+  if (state_ == State::kAway) return has_work() ? next_ns_ : kNeverNs;
   return state_ == State::kOpen ? std::min(next_ns_, limit_ns_) : limit_ns_;
 }
 
-void Directory::connect(std::int64_t now) {
-  next_ns_ = after(now, pause_ns_);
-  limit_ns_ = after(now, Lease::kLeaseNs);
+void Directory::connect(std::uint64_t now) {
+  next_ns_ = time_after(now, pause_ns_);
+  limit_ns_ = time_after(now, Lease::kLeaseNs);
   pause_ns_ = std::min(2 * pause_ns_, kLastConnectAgainNs);
-  Descriptor made(::socket(address_.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!made.is_open()) return say_broken(errno);
+  UniqueFd made(kernel::socket(address_.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!made.valid()) return log_broken(errno);
   const int at_once = 1;
-  ::setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
-  if (::connect(made.get(), reinterpret_cast<const sockaddr*>(&address_), length_of(address_)) != 0 &&
+  kernel::setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
+  if (kernel::connect(made.get(), as_sockaddr(address_), address_bytes(address_)) != 0 &&
       errno != EINPROGRESS)
-    return say_broken(errno);
+    return log_broken(errno);
   epoll_event event{};
   event.events = EPOLLOUT;
-  if (::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, made.get(), &event) != 0) return;
+  if (kernel::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, made.get(), &event) != 0) return;
   connection_ = std::move(made);
   state_ = State::kConnecting;
 }
 
 // `error` is an errno value; 0: the other end closed the connection.
-void Directory::say_broken(int error) {
+void Directory::log_broken(int error) {
   log_.say(name(), [&]() -> std::string {
     if (error == ETIMEDOUT) return "it does not answer";
     return error == 0 ? "it has closed the connection" : std::strerror(error);
   });
 }
 
-void Directory::disconnect(std::int64_t now) {
-  connection_ = Descriptor();
+void Directory::disconnect(std::uint64_t now) {
+  connection_.reset();
   state_ = State::kAway;
   is_broken_ = false;
   in_.clear();
   out_.clear();
-  next_ns_ = after(now, pause_ns_);
+  next_ns_ = time_after(now, pause_ns_);
   unanswered_.clear();
   late_answers_.clear();
   for (auto& [id, claim] : claims_) claim.lease.disconnected();
   for (auto& [id, question] : questions_) question.record.reset();
 }
 
-void Directory::receive(std::int64_t now) {
+void Directory::receive(std::uint64_t now) {
   if (state_ == State::kConnecting) {
     epoll_event event{};
-    if (::epoll_wait(watch_.get(), &event, 1, 0) != 1) return;
+    if (kernel::epoll_wait(watch_.get(), &event, 1, 0) != 1) return;
     if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) {
       int error = 0;
       socklen_t length = sizeof error;
-      ::getsockopt(connection_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-      say_broken(error);
+      kernel::getsockopt(connection_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+      log_broken(error);
       is_broken_ = true;
       return;
     }
@@ -183,9 +183,9 @@ void Directory::receive(std::int64_t now) {
   }
   send_all();
   std::array<std::uint8_t, 16'384> bytes;
-  const ssize_t count = ::recv(connection_.get(), bytes.data(), bytes.size(), 0);
+  const ssize_t count = kernel::recv(connection_.get(), bytes.data(), bytes.size(), 0);
   if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
-    say_broken(count == 0 ? 0 : errno);
+    log_broken(count == 0 ? 0 : errno);
     is_broken_ = true;
   }
   if (count <= 0) return;
@@ -203,7 +203,7 @@ void Directory::receive(std::int64_t now) {
 
 // ---------------------------------------------------------------- what the directory says
 
-bool Directory::take(const DirectoryMessage& message, std::int64_t now) {
+bool Directory::take(const DirectoryMessage& message, std::uint64_t now) {
   if (state_ == State::kGreeting) return greeted(message, now);
   switch (message.type) {
     case DirectoryType::kRenewed: renewed(message.number, now); return true;
@@ -223,7 +223,7 @@ bool Directory::take(const DirectoryMessage& message, std::int64_t now) {
   }
 }
 
-bool Directory::greeted(const DirectoryMessage& message, std::int64_t now) {
+bool Directory::greeted(const DirectoryMessage& message, std::uint64_t now) {
   if (message.type != DirectoryType::kGreeting) return false;
   state_ = State::kOpen;
   log_.forget();
@@ -231,7 +231,7 @@ bool Directory::greeted(const DirectoryMessage& message, std::int64_t now) {
   nonce_ = message.nonce;
   pause_ns_ = kFirstConnectAgainNs;
   next_ns_ = now;
-  limit_ns_ = after(now, Lease::kLeaseNs);
+  limit_ns_ = time_after(now, Lease::kLeaseNs);
   for (auto& [id, claim] : claims_)
     if (!claim.is_over) say_claim(claim, now);
   for (const auto& [id, question] : questions_) say({.type = DirectoryType::kWatch, .id = id});
@@ -271,7 +271,7 @@ bool Directory::is_late_answer(const IdBytes& id) {
   return true;
 }
 
-void Directory::claim_answered(const DirectoryMessage& message, std::int64_t now) {
+void Directory::claim_answered(const DirectoryMessage& message, std::uint64_t now) {
   const auto claim = claims_.find(message.id);
   if (is_late_answer(message.id) || claim == claims_.end()) return;
   Lease& lease = claim->second.lease;
@@ -280,8 +280,8 @@ void Directory::claim_answered(const DirectoryMessage& message, std::int64_t now
   if (lease.is_held()) client_.held(message.id, lease.serves_until());
 }
 
-void Directory::renewed(std::uint32_t number, std::int64_t now) {
-  if (number == renewals_) limit_ns_ = after(now, Lease::kLeaseNs);
+void Directory::renewed(std::uint32_t number, std::uint64_t now) {
+  if (number == renewals_) limit_ns_ = time_after(now, Lease::kLeaseNs);
   while (!unanswered_.empty() && unanswered_.front().number < number) unanswered_.pop_front();
   if (unanswered_.empty() || unanswered_.front().number != number) return;
   for (auto& [id, claim] : claims_) {

@@ -14,7 +14,7 @@
 #include <deque>
 #include <map>
 
-#include "service/names/descriptor.h"
+#include "base/unique_fd.h"
 #include "service/names/directory_wire.h"
 #include "service/names/lease.h"
 #include "service/names/lookup_log.h"
@@ -29,66 +29,66 @@ class Directory final : public Resolver {
   // `client` outlives the directory. Throws std::system_error if no descriptors are left.
   Directory(const sockaddr_storage& address, ResolverClient& client);
 
-  void claim(const IdBytes& id, const Place& place, std::int64_t now) override;
+  void claim(const IdBytes& id, const Publication& place, std::uint64_t now) override;
   void unclaim(const IdBytes& id) override;
   [[nodiscard]] std::string name() const override;
-  void ask(const IdBytes& id, std::int64_t now) override;
-  void step(std::int64_t now) override;
+  void ask(const IdBytes& id, std::uint64_t now) override;
+  void step(std::uint64_t now) override;
   [[nodiscard]] bool is_open() const noexcept { return state_ == State::kOpen; }
   [[nodiscard]] int descriptor() const override { return watch_.get(); }
-  [[nodiscard]] std::int64_t next_time() const override;
+  [[nodiscard]] std::uint64_t next_time() const override;
 
  private:
   enum class State { kAway, kConnecting, kGreeting, kOpen };
   struct Claim {
-    Place place;
+    Publication place;
     std::vector<std::uint8_t> record;
     Lease lease;
     bool is_over = false;  // another process holds the name, or will
   };
   struct Renewal {
     std::uint32_t number = 0;
-    std::int64_t sent_ns = 0;
+    std::uint64_t sent_ns = 0;
   };
   struct Question {
-    std::int64_t asked_ns = 0;
+    std::uint64_t asked_ns = 0;
     bool is_waiting = false;       // a search waits for the answer
     std::optional<Record> record;  // the directory's answer
   };
 
-  void connect(std::int64_t now);
-  void disconnect(std::int64_t now);
-  void say_broken(int error);
-  void connected(std::int64_t now);
-  void receive(std::int64_t now);
+  void connect(std::uint64_t now);
+  void disconnect(std::uint64_t now);
+  void log_broken(int error);
+  void connected(std::uint64_t now);
+  void receive(std::uint64_t now);
   // Returns false if the other end is no directory.
-  bool take(const DirectoryMessage& message, std::int64_t now);
-  bool greeted(const DirectoryMessage& message, std::int64_t now);
+  bool take(const DirectoryMessage& message, std::uint64_t now);
+  bool greeted(const DirectoryMessage& message, std::uint64_t now);
   bool record_arrived(const DirectoryMessage& message);
-  void claim_answered(const DirectoryMessage& message, std::int64_t now);
+  void claim_answered(const DirectoryMessage& message, std::uint64_t now);
   bool is_late_answer(const IdBytes& id);
-  void renewed(std::uint32_t number, std::int64_t now);
+  void renewed(std::uint32_t number, std::uint64_t now);
   void answer_waiting();
   using Questions = std::map<IdBytes, Question>;
-  void forget_old_questions(std::int64_t now);
+  void forget_old_questions(std::uint64_t now);
   Questions::iterator forget(Questions::iterator question);
-  void say_claim(Claim& claim, std::int64_t now);
+  void say_claim(Claim& claim, std::uint64_t now);
   void say(const DirectoryMessage& message);
   void send_all();
   [[nodiscard]] bool has_work() const { return !claims_.empty() || !questions_.empty(); }
 
   const sockaddr_storage address_;
   ResolverClient& client_;
-  Descriptor watch_;
-  Descriptor connection_;
+  UniqueFd watch_;
+  UniqueFd connection_;
   State state_ = State::kAway;
   Nonce nonce_{};
   std::vector<std::uint8_t> in_;
   std::vector<std::uint8_t> out_;
   bool is_broken_ = false;
-  std::int64_t next_ns_ = 0;   // when to connect or to renew
-  std::int64_t limit_ns_ = 0;  // when the directory's answer is late
-  std::int64_t pause_ns_ = 0;
+  std::uint64_t next_ns_ = 0;   // when to connect or to renew
+  std::uint64_t limit_ns_ = 0;  // when the directory's answer is late
+  std::uint64_t pause_ns_ = 0;
   std::uint32_t renewals_ = 0;
   std::deque<Renewal> unanswered_;
   std::map<IdBytes, Claim> claims_;

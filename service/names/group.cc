@@ -17,17 +17,17 @@ namespace {
 
 constexpr const char* kGroup4 = "239.255.69.88";
 constexpr const char* kGroup6 = "ff02::4558";
-constexpr std::int64_t kRefreshNs = 1000 * kNsPerMs;
-constexpr std::int64_t kRestNs = 10 * kNsPerMs;
+constexpr std::uint64_t kRefreshNs = 1000 * kNsPerMs;
+constexpr std::uint64_t kRestNs = 10 * kNsPerMs;
 constexpr int kDatagramsAtOnce = 64;
 
 bool set(int socket, int level, int option, int value) {
-  return ::setsockopt(socket, level, option, &value, sizeof value) == 0;
+  return kernel::setsockopt(socket, level, option, &value, sizeof value) == 0;
 }
 
-Descriptor make_socket(int family) {
-  Descriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.is_open()) return socket;
+UniqueFd make_socket(int family) {
+  UniqueFd socket(kernel::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.valid()) return socket;
   const bool is_set = family == AF_INET ? set(socket.get(), IPPROTO_IP, IP_MULTICAST_TTL, 1) &&
                                               set(socket.get(), IPPROTO_IP, IP_TTL, 1) &&
                                               set(socket.get(), IPPROTO_IP, IP_MULTICAST_ALL, 0) &&
@@ -37,7 +37,7 @@ Descriptor make_socket(int family) {
                                               set(socket.get(), IPPROTO_IPV6, IPV6_UNICAST_HOPS, 1) &&
                                               set(socket.get(), IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0) &&
                                               set(socket.get(), IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
-  return is_set ? std::move(socket) : Descriptor();
+  return is_set ? std::move(socket) : UniqueFd();
 }
 
 sockaddr_storage group_address(int family, std::uint16_t port, unsigned interface) {
@@ -58,12 +58,12 @@ sockaddr_storage group_address(int family, std::uint16_t port, unsigned interfac
 }
 
 // IPv6 binds to all addresses, because the group exists once on each link.
-Descriptor make_hearing(int family, std::uint16_t port) {
-  Descriptor socket = make_socket(family);
+UniqueFd make_hearing(int family, std::uint16_t port) {
+  UniqueFd socket = make_socket(family);
   sockaddr_storage address = group_address(family, port, 0);
   if (family == AF_INET6) reinterpret_cast<sockaddr_in6&>(address).sin6_addr = in6addr_any;
-  if (!socket.is_open() || !set(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1) ||
-      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length_of(address)) != 0)
+  if (!socket.valid() || !set(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1) ||
+      kernel::bind(socket.get(), as_sockaddr(address), address_bytes(address)) != 0)
     return {};
   return socket;
 }
@@ -76,7 +76,7 @@ void send_by(int socket, const sockaddr_storage& to, unsigned interface, Bytes d
   iovec piece{const_cast<std::uint8_t*>(datagram.data()), datagram.size()};
   msghdr message{};
   message.msg_name = const_cast<sockaddr_storage*>(&to);
-  message.msg_namelen = length_of(to);
+  message.msg_namelen = address_bytes(to);
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
   message.msg_control = control.room.data();
@@ -96,7 +96,7 @@ void send_by(int socket, const sockaddr_storage& to, unsigned interface, Bytes d
     message.msg_controllen = CMSG_SPACE(sizeof info);
   }
   // A datagram that cannot leave counts as lost.
-  static_cast<void>(::sendmsg(socket, &message, MSG_NOSIGNAL));
+  static_cast<void>(kernel::sendmsg(socket, &message, MSG_NOSIGNAL));
 }
 
 unsigned interface_of(msghdr& message) {
@@ -118,28 +118,28 @@ unsigned interface_of(msghdr& message) {
 }  // namespace
 
 int Group::make_watch() {
-  const int watch = ::epoll_create1(EPOLL_CLOEXEC);
+  const int watch = kernel::epoll_create1(EPOLL_CLOEXEC);
   if (watch < 0) throw std::system_error(errno, std::generic_category());
   return watch;
 }
 
 void Group::open_all() {
   for (const auto& [place, family] : {std::pair{kHears4, AF_INET}, std::pair{kHears6, AF_INET6}})
-    if (!sockets_[place].descriptor.is_open()) keep(place, make_hearing(family, setting_.port));
+    if (!sockets_[place].descriptor.valid()) keep(place, make_hearing(family, setting_.port));
   for (const auto& [place, family] : {std::pair{kSpeaks4, AF_INET}, std::pair{kSpeaks6, AF_INET6}})
-    if (!sockets_[place].descriptor.is_open()) keep(place, make_socket(family));
+    if (!sockets_[place].descriptor.valid()) keep(place, make_socket(family));
 }
 
-void Group::keep(Place place, Descriptor socket) {
-  if (!socket.is_open()) return;
+void Group::keep(SocketIndex place, UniqueFd socket) {
+  if (!socket.valid()) return;
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u32 = place;
-  if (::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) return;
+  if (kernel::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) return;
   sockets_[place].descriptor = std::move(socket);
 }
 
-void Group::refresh(std::int64_t now) {
+void Group::refresh(std::uint64_t now) {
   if (refreshed_ns_ != 0 && now < refreshed_ns_ + kRefreshNs) return;
   refreshed_ns_ = now;
   open_all();
@@ -152,11 +152,11 @@ void Group::join(const Interface& interface) const {
   ip_mreqn of4{};
   ::inet_pton(AF_INET, kGroup4, &of4.imr_multiaddr);
   of4.imr_ifindex = static_cast<int>(interface.index);
-  ::setsockopt(sockets_[kHears4].descriptor.get(), IPPROTO_IP, IP_ADD_MEMBERSHIP, &of4, sizeof of4);
+  kernel::setsockopt(sockets_[kHears4].descriptor.get(), IPPROTO_IP, IP_ADD_MEMBERSHIP, &of4, sizeof of4);
   ipv6_mreq of6{};
   ::inet_pton(AF_INET6, kGroup6, &of6.ipv6mr_multiaddr);
   of6.ipv6mr_interface = interface.index;
-  ::setsockopt(sockets_[kHears6].descriptor.get(), IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &of6, sizeof of6);
+  kernel::setsockopt(sockets_[kHears6].descriptor.get(), IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &of6, sizeof of6);
 }
 
 void Group::send(const Interface& to, Bytes datagram) const {
@@ -166,7 +166,7 @@ void Group::send(const Interface& to, Bytes datagram) const {
 }
 
 void Group::send(const sockaddr_storage& to, unsigned interface, Bytes datagram) const {
-  const Place place = to.ss_family == AF_INET ? kSpeaks4 : kSpeaks6;
+  const SocketIndex place = to.ss_family == AF_INET ? kSpeaks4 : kSpeaks6;
   send_by(sockets_[place].descriptor.get(), to, interface, datagram);
 }
 
@@ -175,9 +175,9 @@ bool Group::is_ours(const Arrival& arrival) const {
                      [&](const Interface& one) { return one.index == arrival.interface; });
 }
 
-void Group::receive(std::int64_t now, const std::function<void(const Arrival&)>& take) {
+void Group::receive(std::uint64_t now, const std::function<void(const Arrival&)>& take) {
   for (Socket& socket : sockets_) {
-    if (!socket.descriptor.is_open() || now < socket.rests_until_ns) continue;
+    if (!socket.descriptor.valid() || now < socket.rests_until_ns) continue;
     if (socket.rests_until_ns != 0) set_reading(socket, true);
     int left = kDatagramsAtOnce;
     Arrival arrival;
@@ -187,14 +187,14 @@ void Group::receive(std::int64_t now, const std::function<void(const Arrival&)>&
     }
     if (left > 0) continue;
     set_reading(socket, false);
-    socket.rests_until_ns = after(now, kRestNs);
+    socket.rests_until_ns = time_after(now, kRestNs);
   }
 }
 
 void Group::set_reading(Socket& socket, bool reads) const {
   epoll_event event{};
   event.events = reads ? std::uint32_t{EPOLLIN} : 0U;
-  ::epoll_ctl(watch_.get(), EPOLL_CTL_MOD, socket.descriptor.get(), &event);
+  kernel::epoll_ctl(watch_.get(), EPOLL_CTL_MOD, socket.descriptor.get(), &event);
   socket.rests_until_ns = 0;
 }
 
@@ -212,7 +212,7 @@ bool Group::receive_one(int socket, Arrival& arrival) {
   message.msg_iovlen = 1;
   message.msg_control = control.room.data();
   message.msg_controllen = control.room.size();
-  const ssize_t bytes = ::recvmsg(socket, &message, MSG_DONTWAIT);
+  const ssize_t bytes = kernel::recvmsg(socket, &message, MSG_DONTWAIT);
   if (bytes < 0)
     return errno == ECONNREFUSED || errno == EHOSTUNREACH;  // an ICMP error for an earlier datagram
   arrival.interface = interface_of(message);
@@ -220,8 +220,8 @@ bool Group::receive_one(int socket, Arrival& arrival) {
   return true;
 }
 
-std::int64_t Group::next_time() const noexcept {
-  std::int64_t time = kNever;
+std::uint64_t Group::next_time() const noexcept {
+  std::uint64_t time = kNeverNs;
   for (const Socket& socket : sockets_)
     if (socket.rests_until_ns != 0) time = std::min(time, socket.rests_until_ns);
   return time;

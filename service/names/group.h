@@ -12,9 +12,9 @@
 #include <array>
 #include <functional>
 
-#include "service/names/clock.h"
+#include "base/clock.h"
+#include "base/unique_fd.h"
 #include "service/names/datagram.h"
-#include "service/names/descriptor.h"
 #include "service/names/multicast_setting.h"
 
 namespace exs::svc {
@@ -29,37 +29,37 @@ class Group {
     Bytes bytes;
   };
   // Joins the group on interfaces that exist by now.
-  void refresh(std::int64_t now);
+  void refresh(std::uint64_t now);
   [[nodiscard]] const std::vector<Interface>& interfaces() const noexcept { return interfaces_; }
   void send(const Interface& to, Bytes datagram) const;
   void send(const sockaddr_storage& to, unsigned interface, Bytes datagram) const;
   // Takes the datagrams that have arrived.
-  void receive(std::int64_t now, const std::function<void(const Arrival&)>& take);
+  void receive(std::uint64_t now, const std::function<void(const Arrival&)>& take);
   // The descriptor is readable when a datagram has arrived.
   [[nodiscard]] int descriptor() const noexcept { return watch_.get(); }
   // The next time to read a socket that rests after a flood.
-  [[nodiscard]] std::int64_t next_time() const noexcept;
+  [[nodiscard]] std::uint64_t next_time() const noexcept;
 
  private:
   struct Socket {
-    Descriptor descriptor;
-    std::int64_t rests_until_ns = 0;  // 0: the socket does not rest
+    UniqueFd descriptor;
+    std::uint64_t rests_until_ns = 0;  // 0: the socket does not rest
   };
   // Sockets that receive from the group, and sockets that send, for each protocol.
-  enum Place : std::size_t { kHears4, kHears6, kSpeaks4, kSpeaks6, kPlaces };
+  enum SocketIndex : std::uint8_t { kHears4, kHears6, kSpeaks4, kSpeaks6, kSockets };
 
   void open_all();
-  void keep(Place place, Descriptor socket);
+  void keep(SocketIndex place, UniqueFd socket);
   void join(const Interface& interface) const;
   bool receive_one(int socket, Arrival& arrival);
   void set_reading(Socket& socket, bool reads) const;
   [[nodiscard]] bool is_ours(const Arrival& arrival) const;
 
   const MulticastSetting setting_;
-  Descriptor watch_{make_watch()};
-  std::array<Socket, kPlaces> sockets_;
+  UniqueFd watch_{make_watch()};
+  std::array<Socket, kSockets> sockets_;
   std::vector<Interface> interfaces_;
-  std::int64_t refreshed_ns_ = 0;
+  std::uint64_t refreshed_ns_ = 0;
   std::array<std::uint8_t, kDatagramMax + 1> room_{};
 
   static int make_watch();

@@ -1,5 +1,5 @@
-// The state of a service's claim that a node and the housekeeper share: whether another process has overtaken it, and until when it may
-// serve. The housekeeper writes it. The node reads it before it serves anybody, so neither depends on when the other runs. Thread: any.
+// The state of a service's claim that a node and the name thread share: whether another process has overtaken it, and until when it may
+// serve. The name thread writes it. The node reads it before it serves anybody, so neither depends on when the other runs. Thread: any.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
@@ -13,7 +13,7 @@ class Hold {
   explicit Hold(bool is_fenced) noexcept : is_fenced_(is_fenced) {}
 
   // A directory has granted a lease that lasts longer than that.
-  void extend(std::int64_t until_ns) noexcept { until_ns_.store(until_ns); }
+  void extend(std::uint64_t until_ns) noexcept { until_ns_.store(until_ns); }
   // The record was renewed with this epoch, to be newer than another.
   void raise(std::uint64_t epoch) noexcept { epoch_.store(epoch); }
   // Another process is the service now.
@@ -24,16 +24,16 @@ class Hold {
   [[nodiscard]] bool is_lost() const noexcept { return is_lost_.load(); }
   // 0: the epoch is that of the claimed record.
   [[nodiscard]] std::uint64_t raised_epoch() const noexcept { return epoch_.load(); }
-  [[nodiscard]] std::int64_t until_ns() const noexcept { return until_ns_.load(); }
+  [[nodiscard]] std::uint64_t until_ns() const noexcept { return until_ns_.load(); }
   [[nodiscard]] bool was_granted() const noexcept { return until_ns() != 0; }
-  [[nodiscard]] bool may_serve(std::int64_t now) const noexcept {
+  [[nodiscard]] bool may_serve(std::uint64_t now) const noexcept {
     return !is_lost() && (!is_fenced_ || now < until_ns());
   }
 
  private:
   const bool is_fenced_;
   std::atomic<bool> is_lost_{false};
-  std::atomic<std::int64_t> until_ns_{0};
+  std::atomic<std::uint64_t> until_ns_{0};
   std::atomic<std::uint64_t> epoch_{0};
 };
 

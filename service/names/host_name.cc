@@ -29,54 +29,52 @@ Name name_of(const IdBytes& id) {
   return name;
 }
 
-Descriptor make_socket() {
-  return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+UniqueFd make_socket() {
+  return UniqueFd(kernel::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 }  // namespace
 
-int claim_host_name(const IdBytes& id, Descriptor& listener) {
-  Descriptor socket = make_socket();
-  if (!socket.is_open()) return errno;
+Result<UniqueFd> claim_host_name(const IdBytes& id) {
+  UniqueFd socket = make_socket();
+  if (!socket.valid()) return failure(errno);
   const Name name = name_of(id);
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.bytes) != 0 ||
-      ::listen(socket.get(), kBacklog) != 0)
-    return errno;
-  listener = std::move(socket);
-  return 0;
+  if (kernel::bind(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.bytes) != 0 ||
+      kernel::listen(socket.get(), kBacklog) != 0)
+    return failure(errno);
+  return socket;
 }
 
-int ask_host_name(const IdBytes& id, Descriptor& asked) {
-  Descriptor socket = make_socket();
-  if (!socket.is_open()) return errno;
+Result<UniqueFd> ask_host_name(const IdBytes& id) {
+  UniqueFd socket = make_socket();
+  if (!socket.valid()) return failure(errno);
   const Name name = name_of(id);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.bytes) != 0)
-    return errno;
+  if (kernel::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.bytes) != 0)
+    return failure(errno);
   std::array<std::uint8_t, kQuestionBytes> question;
   Writer writer(question);
   writer.number(kQuestion);
   writer.raw(id);
-  if (::send(socket.get(), question.data(), question.size(), MSG_NOSIGNAL) < 0) return errno;
-  asked = std::move(socket);
-  return 0;
+  if (kernel::send(socket.get(), question.data(), question.size(), MSG_NOSIGNAL) < 0) return failure(errno);
+  return socket;
 }
 
 bool answer_host_question(int connection, const IdBytes& id, Bytes record) {
   std::array<std::uint8_t, kQuestionBytes + 1> question;
-  const ssize_t bytes = ::recv(connection, question.data(), question.size(), MSG_DONTWAIT);
+  const ssize_t bytes = kernel::recv(connection, question.data(), question.size(), MSG_DONTWAIT);
   if (bytes < 0 && errno == EAGAIN) return false;
   if (bytes != static_cast<ssize_t>(kQuestionBytes)) return true;
   Reader reader(Bytes(question).first(kQuestionBytes));
   const auto what = reader.number<std::uint32_t>();
   const IdBytes about = reader.array<16>();
   if (what == kQuestion && sodium_memcmp(about.data(), id.data(), id.size()) == 0)
-    static_cast<void>(::send(connection, record.data(), record.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    static_cast<void>(kernel::send(connection, record.data(), record.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
   return true;
 }
 
 std::optional<Record> read_host_answer(int asked, const IdBytes& id) {
   std::array<std::uint8_t, kRecordMax + 1> answer;
-  const ssize_t bytes = ::recv(asked, answer.data(), answer.size(), MSG_DONTWAIT);
+  const ssize_t bytes = kernel::recv(asked, answer.data(), answer.size(), MSG_DONTWAIT);
   if (bytes <= 0) return {};
   return decode_record(Bytes(answer).first(static_cast<std::size_t>(bytes)), id);
 }
@@ -85,7 +83,7 @@ Holder holder_of(int asked) {
   ucred owner{};
   socklen_t length = sizeof owner;
   Holder holder;
-  if (::getsockopt(asked, SOL_SOCKET, SO_PEERCRED, &owner, &length) != 0) return holder;
+  if (kernel::getsockopt(asked, SOL_SOCKET, SO_PEERCRED, &owner, &length) != 0) return holder;
   holder.process = owner.pid;
   holder.user = owner.uid;
   std::ifstream file("/proc/" + std::to_string(owner.pid) + "/stat");

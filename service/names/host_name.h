@@ -5,16 +5,17 @@
 
 #include <vector>
 
-#include "service/names/descriptor.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
 #include "service/names/record.h"
 
 namespace exs::svc {
 
-// Makes a nonblocking listening socket. Returns 0 or an errno value: EADDRINUSE the name is taken; EMFILE, ENFILE, ENOMEM.
-int claim_host_name(const IdBytes& id, Descriptor& listener);
-// Connects and asks; the socket is readable when the answer is there. Returns 0 or an errno value: ECONNREFUSED nobody has the name;
-// EAGAIN the holder's queue of questions is full.
-int ask_host_name(const IdBytes& id, Descriptor& asked);
+// Makes a nonblocking listening socket. EADDRINUSE the name is taken; EMFILE, ENFILE, ENOMEM.
+Result<UniqueFd> claim_host_name(const IdBytes& id);
+// Connects and asks; the socket is readable when the answer is there. ECONNREFUSED nobody has the name; EAGAIN the holder's queue of
+// questions is full.
+Result<UniqueFd> ask_host_name(const IdBytes& id);
 
 inline constexpr std::size_t kQuestionBytes = 4 + 16;
 // Reads a question and answers it if it names this service. Returns false if no question has arrived yet.

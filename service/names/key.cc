@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "service/names/descriptor.h"
+#include "base/unique_fd.h"
 
 namespace exs::svc {
 namespace {
@@ -23,7 +23,7 @@ void begin_sodium() noexcept {
 
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t bytes = ::write(file, text.data(), text.size());
+    const ssize_t bytes = kernel::write(file, text.data(), text.size());
     if (bytes < 0 && errno != EINTR) return false;
     if (bytes > 0) text.remove_prefix(static_cast<std::size_t>(bytes));
   }
@@ -35,7 +35,7 @@ bool read_some(int file, std::string& text, std::size_t most) {
   text.resize(most);
   std::size_t at = 0;
   while (at < most) {
-    const ssize_t bytes = ::read(file, text.data() + at, most - at);
+    const ssize_t bytes = kernel::read(file, text.data() + at, most - at);
     if (bytes == 0) break;
     if (bytes < 0 && errno != EINTR) return false;
     if (bytes > 0) at += static_cast<std::size_t>(bytes);
@@ -89,37 +89,38 @@ bool is_signed(const Statement& statement, const Signature& signature, const Pub
   return crypto_sign_verify_detached(signature.data(), statement.data(), statement.size(), key.data()) == 0;
 }
 
-int KeyFile::store(const Key& key, const char* path) {
-  const Descriptor file(::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (file.get() < 0) return errno;
+Status KeyFile::store(const Key& key, const char* path) {
+  const UniqueFd file(kernel::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) return Status(errno);
   std::string digits = hex(key.seed_);
   std::string text;
   text.reserve(kKeyFileBytes);  // so that growing leaves no copy of the key behind
   text.append(kKeyPrefix).append(digits).append(1, '\n');
   sodium_memzero(digits.data(), digits.size());
-  const bool written = write_all(file.get(), text) && ::fsync(file.get()) == 0;
+  const bool written = write_all(file.get(), text) && kernel::fsync(file.get()) == 0;
   const int error = written ? 0 : errno;
   sodium_memzero(text.data(), text.size());
-  if (!written) ::unlink(path);
-  return error;
+  if (!written) kernel::unlink(path);
+  return Status(error);
 }
 
-int KeyFile::load(const char* path, std::optional<Key>& key) {
-  const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+Result<Key> KeyFile::load(const char* path) {
+  const UniqueFd file(kernel::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat about {};
-  if (file.get() < 0 || ::fstat(file.get(), &about) != 0) return errno;
-  if (!S_ISREG(about.st_mode)) return EPROTO;
-  if ((about.st_mode & 077) != 0 || about.st_uid != ::geteuid()) return EACCES;
+  if (!file.valid() || kernel::fstat(file.get(), &about) != 0) return failure(errno);
+  if (!S_ISREG(about.st_mode)) return failure(EPROTO);
+  if ((about.st_mode & 077) != 0 || about.st_uid != kernel::geteuid()) return failure(EACCES);
   std::string text;
-  if (!read_some(file.get(), text, kKeyFileBytes + 1)) return errno;
+  if (!read_some(file.get(), text, kKeyFileBytes + 1)) return failure(errno);
   std::array<std::uint8_t, Key::kSeedBytes> seed;
   const std::string_view line(text);
   const bool fits = line.size() == kKeyFileBytes && line.starts_with(kKeyPrefix) && line.ends_with('\n') &&
                     parse_hex(line.substr(kKeyPrefix.size(), 2 * Key::kSeedBytes), seed);
+  Result<Key> key = failure(EPROTO);
   if (fits) key.emplace(seed);
   sodium_memzero(text.data(), text.size());
   sodium_memzero(seed.data(), seed.size());
-  return fits ? 0 : EPROTO;
+  return key;
 }
 
 }  // namespace exs::svc

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/status.h"
 #include "service/names/hash.h"
 #include "service/names/id.h"
 
@@ -37,8 +38,8 @@ class Key {
   std::array<std::uint8_t, 64> secret_;
 };
 
-// The key of the name under which the heir of a service waits for it. Only holders of the service's key can derive it.
-inline Key heir_key(const Key& key) {
+// The key of the name under which the adopter of a service waits for it. Only holders of the service's key can derive it.
+inline Key adoption_key(const Key& key) {
   return Key(key.derive("exs-svc heir"));
 }
 bool is_signed(const Statement& statement, const Signature& signature, const PublicKey& key) noexcept;
@@ -48,11 +49,10 @@ std::uint64_t random_number() noexcept;
 // A file of one line, "exs-key:" and the digits of the seed, with mode 0600.
 class KeyFile {
  public:
-  // Returns 0 or an errno value: EEXIST, and those of open(2) and write(2).
-  static int store(const Key& key, const char* path);
-  // Returns 0 or an errno value: EACCES others may read the file, or another user owns it; EPROTO it holds no key; those of open(2) and
-  // read(2).
-  static int load(const char* path, std::optional<Key>& key);
+  // EEXIST, and the errors of open(2) and write(2).
+  static Status store(const Key& key, const char* path);
+  // EACCES others may read the file, or another user owns it; EPROTO it holds no key; and the errors of open(2) and read(2).
+  static Result<Key> load(const char* path);
 };
 
 }  // namespace exs::svc

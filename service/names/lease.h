@@ -16,19 +16,19 @@
 #include <cstdint>
 #include <deque>
 
-#include "service/names/clock.h"
+#include "base/clock.h"
 
 namespace exs::svc {
 
 class Lease {
  public:
   static constexpr std::uint32_t kLeaseMs = 600;
-  static constexpr std::int64_t kLeaseNs = kLeaseMs * kNsPerMs;
-  static constexpr std::int64_t kSafetyNs = 100 * kNsPerMs;
+  static constexpr std::uint64_t kLeaseNs = kLeaseMs * kNsPerMs;
+  static constexpr std::uint64_t kSafetyNs = 100 * kNsPerMs;
 
-  void claim_sent(std::int64_t now) { unanswered_ns_.push_back(now); }
+  void claim_sent(std::uint64_t now) { unanswered_ns_.push_back(now); }
   // HELD arrived.
-  void granted(std::int64_t now) {
+  void granted(std::uint64_t now) {
     if (unanswered_ns_.empty()) return;
     end_at_ = std::max(end_at_, unanswered_ns_.front() + kLeaseNs);
     unanswered_ns_.pop_front();
@@ -42,7 +42,7 @@ class Lease {
     asks_again_ = waits;
   }
   // RENEWED arrived, for the renewal sent at `sent_ns`.
-  void renewed(std::int64_t sent_ns, std::int64_t now) {
+  void renewed(std::uint64_t sent_ns, std::uint64_t now) {
     if (!is_held_) return;
     is_held_ = now < end_at_;
     asks_again_ = !is_held_;
@@ -58,13 +58,13 @@ class Lease {
   [[nodiscard]] bool asks_again() const noexcept { return asks_again_; }
   // The number of claims without an answer.
   [[nodiscard]] std::size_t unanswered() const noexcept { return unanswered_ns_.size(); }
-  [[nodiscard]] std::int64_t serves_until() const noexcept { return end_at_ - kSafetyNs; }
+  [[nodiscard]] std::uint64_t serves_until() const noexcept { return time_left(end_at_, kSafetyNs); }
 
  private:
-  std::deque<std::int64_t> unanswered_ns_;  // send times of the claims without an answer
-  bool is_held_ = false;                    // by this connection, as far as the process knows
+  std::deque<std::uint64_t> unanswered_ns_;  // send times of the claims without an answer
+  bool is_held_ = false;                     // by this connection, as far as the process knows
   bool asks_again_ = false;
-  std::int64_t end_at_ = 0;
+  std::uint64_t end_at_ = 0;
 };
 
 }  // namespace exs::svc

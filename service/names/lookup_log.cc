@@ -11,7 +11,7 @@
 
 namespace exs::svc {
 
-bool are_lookups_told() noexcept {
+bool are_lookups_logged() noexcept {
   static const bool are_told = [] {
     const char* const level = setting("EXS_LOG");
     return level != nullptr && std::string_view(level) == "debug";
@@ -19,7 +19,7 @@ bool are_lookups_told() noexcept {
   return are_told;
 }
 
-void tell_lookup(const std::string& line) noexcept try {
+void log_lookup(const std::string& line) noexcept try {
   const std::string whole = "exs-service: " + line + "\n";
   kernel::write_at_once(STDERR_FILENO, whole.data(), whole.size());
 } catch (const std::exception&) {  // no memory for the line

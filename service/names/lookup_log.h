@@ -12,8 +12,8 @@
 namespace exs::svc {
 
 // Saves callers the cost of composing lines that are thrown away.
-[[nodiscard]] bool are_lookups_told() noexcept;
-void tell_lookup(const std::string& line) noexcept;
+[[nodiscard]] bool are_lookups_logged() noexcept;
+void log_lookup(const std::string& line) noexcept;
 
 // The lines about one service or directory. A step that repeats is logged once.
 class LookupLog {
@@ -21,13 +21,13 @@ class LookupLog {
   // `words` runs only if lines are logged.
   template <typename Words>
   void say(const std::string& about, Words&& words) {
-    if (!are_lookups_told()) return;
+    if (!are_lookups_logged()) return;
     const auto [line, is_new] = said_.insert(about + ": " + std::forward<Words>(words)());
-    if (is_new) tell_lookup(*line);
+    if (is_new) log_lookup(*line);
   }
   template <typename Words>
   void say(const IdBytes& about, Words&& words) {
-    if (are_lookups_told()) say(text_of(about), std::forward<Words>(words));
+    if (are_lookups_logged()) say(text_of(about), std::forward<Words>(words));
   }
   // Logs the same steps again from now on.
   void forget() noexcept { said_.clear(); }

@@ -7,9 +7,9 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::array<std::int64_t, 3> kAnnouncedAtNs = {0, 20 * kNsPerMs, 60 * kNsPerMs};
-constexpr std::int64_t kAskAgainNs = 10 * kNsPerMs;
-constexpr std::int64_t kRememberedNs = 60'000 * kNsPerMs;
+constexpr std::array<std::uint64_t, 3> kAnnouncedAtNs = {0, 20 * kNsPerMs, 60 * kNsPerMs};
+constexpr std::uint64_t kAskAgainNs = 10 * kNsPerMs;
+constexpr std::uint64_t kRememberedNs = 60'000 * kNsPerMs;
 
 DatagramNonce make_nonce() {
   DatagramNonce nonce;
@@ -24,15 +24,17 @@ Multicast::Multicast(const MulticastSetting& setting, ResolverClient& client)
 
 // ---------------------------------------------------------------- what this process says
 
-void Multicast::claim(const IdBytes& id, const Place& place, std::int64_t now) {
-  Claim claim{id, place.record, encode_place(place, true), encode_place(place, false), make_nonce(), 0, now};
+void Multicast::claim(const IdBytes& id, const Publication& place, std::uint64_t now) {
+  Claim claim{
+      id, place.record, encode_publication(place, true), encode_publication(place, false), make_nonce(),
+      0,  now};
   const PublicName name = public_name(id);
   claims_.erase(name);
   if (claim.outside.empty() && !may_be_on_loopback_) return;
   announce(claims_.emplace(name, std::move(claim)).first->second, now);
 }
 
-void Multicast::announce(Claim& claim, std::int64_t now) {
+void Multicast::announce(Claim& claim, std::uint64_t now) {
   group_.refresh(now);
   for (const Interface& interface : group_.interfaces()) {
     const Bytes record = said_on(interface.index, claim);
@@ -41,7 +43,7 @@ void Multicast::announce(Claim& claim, std::int64_t now) {
   }
   ++claim.announced;
   claim.next_ns = claim.announced == kAnnouncedAtNs.size()
-                      ? kNever
+                      ? kNeverNs
                       : now + kAnnouncedAtNs[claim.announced] - kAnnouncedAtNs[claim.announced - 1];
 }
 
@@ -54,22 +56,23 @@ Bytes Multicast::said_on(unsigned interface, const Claim& claim) const {
 }
 
 // The number stays the same while the service is asked for, so a late answer still matches.
-void Multicast::ask(const IdBytes& id, std::int64_t now) {
+void Multicast::ask(const IdBytes& id, std::uint64_t now) {
   group_.refresh(now);
   forget_old_questions(now);
   const PublicName name = public_name(id);
   auto known = questions_.find(name);
-  if (known == questions_.end())
-    known = questions_.emplace(name, Question{id, make_nonce(), now - kAskAgainNs, {}}).first;
+  if (known == questions_.end()) known = questions_.emplace(name, Question{id, make_nonce(), {}, {}}).first;
   // A recent question has its answer on the way.
-  if (now - known->second.asked_ns < kAskAgainNs) return;
+  if (known->second.asked_ns && time_left(now, *known->second.asked_ns) < kAskAgainNs) return;
   known->second.asked_ns = now;
   const std::vector<std::uint8_t> query = encode_query(name, known->second.nonce);
   for (const Interface& interface : group_.interfaces()) group_.send(interface, query);
 }
 
-void Multicast::forget_old_questions(std::int64_t now) {
-  std::erase_if(questions_, [now](const auto& one) { return now - one.second.asked_ns > kRememberedNs; });
+void Multicast::forget_old_questions(std::uint64_t now) {
+  std::erase_if(questions_, [now](const auto& one) {
+    return time_left(now, one.second.asked_ns.value_or(now)) > kRememberedNs;
+  });
   if (questions_.size() < kQuestionsMax) return;
   questions_.erase(std::min_element(
       questions_.begin(), questions_.end(),
@@ -78,40 +81,40 @@ void Multicast::forget_old_questions(std::int64_t now) {
 
 // ---------------------------------------------------------------- what others say
 
-void Multicast::step(std::int64_t now) {
+void Multicast::step(std::uint64_t now) {
   group_.receive(now, [&](const Group::Arrival& arrival) { take(arrival, now); });
   for (auto& [name, claim] : claims_)
     if (now >= claim.next_ns) announce(claim, now);
 }
 
-std::int64_t Multicast::next_time() const {
-  std::int64_t time = group_.next_time();
+std::uint64_t Multicast::next_time() const {
+  std::uint64_t time = group_.next_time();
   for (const auto& [name, claim] : claims_) time = std::min(time, claim.next_ns);
   return time;
 }
 
-void Multicast::take(const Group::Arrival& arrival, std::int64_t now) {
+void Multicast::take(const Group::Arrival& arrival, std::uint64_t now) {
   const std::optional<Datagram> datagram = decode_datagram(arrival.bytes);
   if (!datagram) return;
   if (datagram->type == DatagramType::kQuery) return query_arrived(arrival, *datagram, now);
   record_arrived(arrival, *datagram, now);
 }
 
-void Multicast::query_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::int64_t now) {
+void Multicast::query_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::uint64_t now) {
   const auto claim = claims_.find(datagram.name);
   if (claim == claims_.end()) return;
   answer(arrival, datagram, claim->second.id, said_on(arrival.interface, claim->second), now);
 }
 
 void Multicast::answer(const Group::Arrival& arrival, const Datagram& datagram, const IdBytes& id,
-                       Bytes record, std::int64_t now) {
+                       Bytes record, std::uint64_t now) {
   if (record.empty() || !rate_.allows(arrival.from, now)) return;
   group_.send(arrival.from, arrival.interface,
               encode_sealed(DatagramType::kAnswer, id, datagram.nonce, record));
 }
 
 // A datagram matches a question or a claim by its number. An announcement goes to all and needs no match.
-void Multicast::record_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::int64_t now) {
+void Multicast::record_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::uint64_t now) {
   const bool is_to_all = datagram.type == DatagramType::kAnnouncement;
   const auto claim = claims_.find(datagram.name);
   const auto question = questions_.find(datagram.name);

@@ -24,13 +24,13 @@ class Multicast final : public Resolver {
   // `client` outlives this object.
   Multicast(const MulticastSetting& setting, ResolverClient& client);
 
-  void claim(const IdBytes& id, const Place& place, std::int64_t now) override;
+  void claim(const IdBytes& id, const Publication& place, std::uint64_t now) override;
   void unclaim(const IdBytes& id) override { claims_.erase(public_name(id)); }
   [[nodiscard]] std::string name() const override { return "multicast"; }
-  void ask(const IdBytes& id, std::int64_t now) override;
-  void step(std::int64_t now) override;
+  void ask(const IdBytes& id, std::uint64_t now) override;
+  void step(std::uint64_t now) override;
   [[nodiscard]] int descriptor() const override { return group_.descriptor(); }
-  [[nodiscard]] std::int64_t next_time() const override;
+  [[nodiscard]] std::uint64_t next_time() const override;
   [[nodiscard]] std::size_t questions() const noexcept { return questions_.size(); }
 
  private:
@@ -42,22 +42,22 @@ class Multicast final : public Resolver {
     std::vector<std::uint8_t> outside;
     DatagramNonce nonce{};  // number of its announcements
     std::size_t announced = 0;
-    std::int64_t next_ns = 0;
+    std::uint64_t next_ns = 0;
   };
   struct Question {
     IdBytes id{};
     DatagramNonce nonce{};
-    std::int64_t asked_ns = 0;
+    std::optional<std::uint64_t> asked_ns;
     std::optional<OpenedRecord> newest;
   };
 
-  void announce(Claim& claim, std::int64_t now);
-  void forget_old_questions(std::int64_t now);
-  void take(const Group::Arrival& arrival, std::int64_t now);
-  void query_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::int64_t now);
-  void record_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::int64_t now);
+  void announce(Claim& claim, std::uint64_t now);
+  void forget_old_questions(std::uint64_t now);
+  void take(const Group::Arrival& arrival, std::uint64_t now);
+  void query_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::uint64_t now);
+  void record_arrived(const Group::Arrival& arrival, const Datagram& datagram, std::uint64_t now);
   void answer(const Group::Arrival& arrival, const Datagram& datagram, const IdBytes& id, Bytes record,
-              std::int64_t now);
+              std::uint64_t now);
   [[nodiscard]] Bytes said_on(unsigned interface, const Claim& claim) const;
 
   Group group_;

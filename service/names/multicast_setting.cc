@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/kernel.h"
+
 namespace exs::svc {
 namespace {
 
@@ -44,7 +46,7 @@ std::optional<MulticastSetting> parse_multicast(std::string_view text) {
 std::vector<Interface> interfaces_of(const MulticastSetting& setting) {
   std::vector<Interface> found;
   ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return found;
+  if (kernel::getifaddrs(&all) != 0) return found;
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
     if (!is_wanted(setting, *one)) continue;
     const Interface interface { ::if_nametoindex(one->ifa_name), (one->ifa_flags & IFF_LOOPBACK) != 0 };

@@ -5,9 +5,10 @@
 
 namespace exs::svc {
 
-std::vector<std::uint8_t> encode_place(const Place& place, bool with_loopback) {
+std::vector<std::uint8_t> encode_publication(const Publication& place, bool with_loopback) {
   Record record = place.record;
-  if (!with_loopback) std::erase_if(record.addresses, is_loopback);
+  if (!with_loopback)
+    std::erase_if(record.addresses, [](const auto& address) { return is_loopback(address); });
   return record.addresses.empty() ? std::vector<std::uint8_t>() : encode_record(record, place.key);
 }
 

@@ -6,23 +6,23 @@
 namespace exs::svc {
 
 void Sink::put(Found found) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   if (!ring_) return;
   found_.push_back(std::move(found));
 }
 
 bool Sink::ring() {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   return !ring_ || ring_();
 }
 
 std::vector<Sink::Found> Sink::take() {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   return std::exchange(found_, {});
 }
 
 void Sink::close() {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   ring_ = nullptr;
   found_.clear();
 }

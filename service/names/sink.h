@@ -1,12 +1,12 @@
-// Where the housekeeper puts the search results of a node. Thread: any.
+// Where the name thread puts the search results of a node. Thread: any.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/drive_lock.h"
 #include "service/names/record.h"
 
 namespace exs::svc {
@@ -18,7 +18,7 @@ class Sink {
     std::optional<Record> record;             // from the service itself, if it was asked
     std::vector<sockaddr_storage> addresses;  // empty: nothing was found within the limit
   };
-  // `ring` is called until close() returns, with the locks of the sink and the housekeeper held, so it may call neither. It returns false
+  // `ring` is called until close() returns, with the locks of the sink and the name thread held, so it may call neither. It returns false
   // if it failed and has to be called again.
   explicit Sink(std::function<bool()> ring) : ring_(std::move(ring)) {}
   void put(Found found);
@@ -27,9 +27,9 @@ class Sink {
   void close();
 
  private:
-  std::mutex lock_;
-  std::function<bool()> ring_;
-  std::vector<Found> found_;
+  Mutex lock_;
+  std::function<bool()> ring_ EXS_GUARDED_BY(lock_);
+  std::vector<Found> found_ EXS_GUARDED_BY(lock_);
 };
 
 }  // namespace exs::svc

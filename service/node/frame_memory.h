@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "exs/exs.h"
 #include "service/flow/outgoing.h"
 #include "service/wire/frames.h"
@@ -19,6 +20,7 @@ namespace exs::svc {
 struct Kept {
   std::uint16_t length_bytes = 0;  // of the frame
   std::uint8_t kind = 0;           // flags of DATA
+  bool is_used = false;            // somebody has the slot
   bool is_moving = false;          // its long items are moving on the current link
   std::optional<Fate> fate;        // outcome to report when they stop moving
   int error = 0;                   // why the other end refused it
@@ -44,6 +46,7 @@ class FrameMemory {
   // Returns nothing if memory ran out.
   std::optional<Slot> take();
   void give_back(Slot slot) {
+    EXS_CHECK(kept_[slot].is_used && !kept_[slot].is_moving);
     kept_[slot] = Kept();
     free_.push_back(slot);
   }
@@ -81,6 +84,8 @@ inline std::optional<FrameMemory::Slot> FrameMemory::take() {
   }
   const Slot slot = free_.back();
   free_.pop_back();
+  EXS_CHECK(!kept_[slot].is_used);
+  kept_[slot].is_used = true;
   return slot;
 }
 

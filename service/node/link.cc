@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/check.h"
 #include "service/names/address.h"
 #include "service/names/key.h"
 #include "service/names/patience.h"
@@ -20,9 +21,9 @@ constexpr std::size_t kLongsInMessage = 16384;
 constexpr int kLongsUnderWay = 8;
 static_assert(kLongsUnderWay * kLongsInMessage <= kFramesUnderWay * kFrameMax);
 constexpr int kGentlyMs = 1000;
-constexpr std::int64_t kCloseAgainNs = 10 * kNsPerMs;
-constexpr std::int64_t kGreetingNs = 2000 * kNsPerMs;
-constexpr std::int64_t kSecondLookNs = 100 * kNsPerMs;
+constexpr std::uint64_t kCloseAgainNs = 10 * kNsPerMs;
+constexpr std::uint64_t kGreetingNs = 2000 * kNsPerMs;
+constexpr std::uint64_t kSecondLookNs = 100 * kNsPerMs;
 
 void set_option(int socket, int option, int value) {
   exs_setsockopt(socket, SOL_EXS, option, &value, sizeof value);
@@ -66,42 +67,63 @@ Link::~Link() {
   if (socket_ >= 0) close_at_once(socket_);
 }
 
-int Link::connect(const sockaddr_storage& address, int limit_ms) {
+// What may follow each state, in bits.
+bool Link::may_follow(State before, State next) noexcept {
+  constexpr auto bit = [](State state) { return 1U << static_cast<unsigned>(state); };
+  constexpr unsigned kFollowers[] = {
+      /* kIdle */ bit(State::kConnecting) | bit(State::kGreeting) | bit(State::kEnding),
+      /* kConnecting */ bit(State::kGreeting) | bit(State::kGreetingPartner) | bit(State::kEnding),
+      /* kGreeting */ bit(State::kHandingOver) | bit(State::kUp) | bit(State::kEnding),
+      /* kGreetingPartner */ bit(State::kUp) | bit(State::kEnding),
+      /* kHandingOver */ bit(State::kUp) | bit(State::kEnding),
+      /* kUp */ bit(State::kEnding),
+      /* kEnding */ bit(State::kGone),
+      /* kGone */ 0};
+  return (kFollowers[static_cast<std::size_t>(before)] & bit(next)) != 0;
+}
+
+void Link::enter(State next) noexcept {
+  EXS_CHECK(may_follow(state_, next));
+  state_ = next;
+}
+
+Status Link::connect(const sockaddr_storage& address, int limit_ms) {
   address_ = address;
   address_key_ = key_of(address);
   is_initiator_ = true;
   socket_ = make_link_socket(address.ss_family);
-  if (socket_ < 0) return errno;
-  if (is_bulk_) set_limits(socket_, kLongsInMessage, kLongsUnderWay);
+  if (socket_ < 0) return Status(errno);
+  if (is_bulk()) set_limits(socket_, kLongsInMessage, kLongsUnderWay);
   set_option(socket_, EXS_SO_CONNECT_TIMEOUT_MS, limit_ms);
-  is_on_this_host_ = is_of_this_host(address);
-  if (exs_connect(socket_, reinterpret_cast<const sockaddr*>(&address), length_of(address), 0, queue_,
-                  handle()) != 0)
-    return errno;
-  state_ = State::kConnecting;
-  return 0;
+  is_on_this_host_ = is_own_address(*as_sockaddr(address));
+  if (exs_connect(socket_, as_sockaddr(address), address_bytes(address), 0, queue_, handle()) != 0)
+    return Status(errno);
+  enter(State::kConnecting);
+  return {};
 }
 
-int Link::accept(int socket) {
+Status Link::own(int socket) {
   socket_ = socket;
   sockaddr_storage from{};
   socklen_t length = sizeof from;
-  if (exs_getpeername(socket_, reinterpret_cast<sockaddr*>(&from), &length) != 0) return errno;
+  if (exs_getpeername(socket_, as_sockaddr(from), &length) != 0) return Status(errno);
   host_ = host_of(from);
-  if (takes_too_much(socket_)) return EPROTO;
-  is_on_this_host_ = is_of_this_host(from);
-  return begin();
+  is_on_this_host_ = is_own_address(*as_sockaddr(from));
+  return {};
 }
 
-int Link::begin() {
-  state_ = State::kGreeting;
+Status Link::accept() {
+  return takes_too_much(socket_) ? Status(EPROTO) : begin();
+}
+
+Status Link::begin() {
+  enter(State::kGreeting);
   watch_silence();
-  if (!is_initiator_)
-    expect_until(after(now_ns(),
-                       kGreetingNs));  // an acceptor's program may be computing, so only it gets a time limit
-  if (exs_recv_pooled(socket_, pool_, 0, queue_, handle()) != 0) return errno;
+  // An acceptor's program may be computing, so only the initiator gets a time limit.
+  if (!is_initiator_) expect_until(time_after(boottime_ns(), kGreetingNs));
+  if (exs_recv_pooled(socket_, pool_, 0, queue_, handle()) != 0) return Status(errno);
   greet();
-  return 0;
+  return {};
 }
 
 void Link::greet() {
@@ -122,23 +144,22 @@ void Link::take(const exs_event_t& event) {
   if (event.exs_evt_type == EXS_EVT_RECV && (event.exs_evt_flags & EXS_EVF_MORE) != 0) return received(event);
   if (event.exs_evt_errno == ETIMEDOUT) was_silent_ = true;
   if (state_ == State::kEnding) return;
-  const bool is_partner = is_bulk_ || is_lane_;
-  if (is_partner && event.exs_evt_type == EXS_EVT_RECV) return took_of_partner(event);
+  if (is_partner() && event.exs_evt_type == EXS_EVT_RECV) return on_partner_event(event);
   const bool is_connected = event.exs_evt_type == EXS_EVT_CONNECT && event.exs_evt_errno == 0;
-  if (!is_connected || (is_partner ? begin_partner() : begin()) != 0) end();
+  if (!is_connected || !(is_partner() ? begin_partner() : begin()).ok()) end();
 }
 
-void Link::look_at_clock(std::int64_t now_ns) {
+void Link::run_timers(std::uint64_t now_ns) {
   if (now_ns < due_ns_) return;
-  const std::int64_t late_ns = now_ns - std::exchange(due_ns_, kNever);
+  const std::uint64_t late_ns = now_ns - std::exchange(due_ns_, kNeverNs);
   if (state_ == State::kEnding) return begin_to_close();
   if (std::exchange(is_second_look_, true) || late_ns < Patience::kLateNs) return end();
   // The expected event may have arrived while this process had no processor or the program computed, and be the next in the queue.
-  due_ns_ = after(now_ns, std::min(late_ns, kSecondLookNs));
+  due_ns_ = time_after(now_ns, std::min(late_ns, kSecondLookNs));
   client_.wake_at(due_ns_);
 }
 
-void Link::expect_until(std::int64_t time_ns) {
+void Link::expect_until(std::uint64_t time_ns) {
   is_second_look_ = false;
   due_ns_ = time_ns;
   client_.wake_at(time_ns);
@@ -152,7 +173,7 @@ void Link::received(const exs_event_t& event) {
   const std::optional<Header> header = decode_header(frame);
   if (state_ == State::kEnding) {
     // The link is closing: the frame is dropped.
-  } else if (!header || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0 || is_bulk_ || is_lane_) {
+  } else if (!header || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0 || is_partner()) {
     refuse();
   } else if (state_ == State::kGreeting) {
     take_greeting(frame, *header);
@@ -170,16 +191,16 @@ void Link::take_greeting(Bytes frame, const Header& header) {
   if (!hello || hello->version != kProtocolVersion || (hello->is_of_bulk && is_initiator_) ||
       (hello->is_of_lane && is_initiator_))
     return refuse();
-  due_ns_ = kNever;
+  due_ns_ = kNeverNs;
   if (hello->is_of_lane) return client_.lane_asked_for(*this, *hello);
   if (hello->is_of_bulk) return client_.bulk_asked_for(*this, hello->nonce);
   their_nonce_ = hello->nonce;
-  state_ = State::kUp;
+  enter(State::kUp);
   client_.link_is_up(*this);
 }
 
 void Link::send(Encoded frame) {
-  if (state_ != State::kUp && state_ != State::kGreeting) return;
+  if (state_ != State::kUp && state_ != State::kGreeting && state_ != State::kGreetingPartner) return;
   if (exs_send(socket_, frame.data(), frame.size(), EXS_NO_EVENT, queue_, send_handle(),
                EXS_MHANDLE_UNREGISTERED) != 0)
     end();
@@ -204,30 +225,30 @@ void Link::end_gently() {
 
 void Link::close_within(int linger_ms, int error) {
   if (state_ == State::kEnding || socket_ < 0) return;
-  state_ = State::kEnding;
+  enter(State::kEnding);
   error_ = error;
   set_option(socket_, EXS_SO_LINGER_MS, linger_ms);
   begin_to_close();
-  if (is_lane_) return;
+  if (role_ == LinkRole::kLane) return;
   if (partner_ != nullptr) partner_->close_within(linger_ms, error);
   for (Link* const lane : lanes_) lane->close_within(linger_ms, error);
 }
 
 void Link::begin_to_close() {
-  due_ns_ = kNever;
+  due_ns_ = kNeverNs;
   if (exs_close_async(socket_, 0, queue_, handle()) == 0) return;
   // The queue has no slot for the event yet; a wait makes room.
-  due_ns_ = after(now_ns(), kCloseAgainNs);
+  due_ns_ = time_after(boottime_ns(), kCloseAgainNs);
   client_.wake_at(due_ns_);
 }
 
 // A link has gone when its bulk and its lanes have.
 void Link::has_closed() {
   socket_ = -1;
-  state_ = State::kGone;
+  enter(State::kGone);
   end_transfers();
-  if (is_lane_) return lane_has_ended();
-  Link& link = is_bulk_ ? *partner_ : *this;
+  if (role_ == LinkRole::kLane) return lane_has_ended();
+  Link& link = is_bulk() ? *partner_ : *this;
   if (link.has_all_gone()) client_.link_has_gone(link);
 }
 

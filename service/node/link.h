@@ -25,9 +25,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/status.h"
 #include "exs/exs.h"
 #include "service/names/address.h"
-#include "service/names/clock.h"
 #include "service/names/statements.h"
 #include "service/node/transfer.h"
 #include "service/wire/frames.h"
@@ -36,7 +37,7 @@ namespace exs::svc {
 
 class Link;
 class Peer;
-struct ServiceFlow;
+class ServiceFlow;
 
 // A link's notifications to its node. Each is the last thing that the link does in a step.
 class LinkClient {
@@ -56,8 +57,8 @@ class LinkClient {
   virtual void lane_has_gone(Link& lane) = 0;
   // The link and its bulk may be destroyed.
   virtual void link_has_gone(Link& link) = 0;
-  // Call look_at_clock() at that time.
-  virtual void wake_at(std::int64_t time_ns) = 0;
+  // Call run_timers() at that time.
+  virtual void wake_at(std::uint64_t time_ns) = 0;
 
  protected:
   ~LinkClient() = default;
@@ -85,16 +86,17 @@ class Link final : public EventTarget {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  // Returns 0 or an errno value of exs_socket() or exs_connect(); then nothing has begun. `limit_ms` is the time for the other end to
-  // answer.
-  int connect(const sockaddr_storage& address, int limit_ms);
-  // Takes over a connected socket. Returns 0 or an errno value.
-  int accept(int socket);
+  // Errors are those of exs_socket() and exs_connect(); then nothing has begun. `limit_ms` is the time for the other end to answer.
+  Status connect(const sockaddr_storage& address, int limit_ms);
+  // Takes over a connected socket. Fails if the other end has gone.
+  Status own(int socket);
+  // Greets on that socket.
+  Status accept();
 
   // Handles an event of the link's socket.
   void take(const exs_event_t& event) override;
   void out_of_memory() override { end(ENOMEM); }
-  void look_at_clock(std::int64_t now_ns);
+  void run_timers(std::uint64_t now_ns);
 
   // Sends a copy. If that fails, the link breaks.
   void send(Encoded frame);
@@ -124,7 +126,7 @@ class Link final : public EventTarget {
   // Ends the link at once. `error` is an errno value, or 0 if there is no error.
   void end(int error = 0);
   [[nodiscard]] int error() const noexcept { return error_; }
-  [[nodiscard]] std::int64_t due_ns() const noexcept { return due_ns_; }
+  [[nodiscard]] std::uint64_t due_ns() const noexcept { return due_ns_; }
 
   // Frames had to wait for room since the last call.
   bool had_no_room() noexcept { return std::exchange(had_no_room_, false); }
@@ -136,7 +138,8 @@ class Link final : public EventTarget {
     return partner_ != nullptr && partner_->state_ == State::kUp;
   }
   [[nodiscard]] bool takes_longs() const noexcept {
-    return partner_ != nullptr && (partner_->state_ == State::kUp || partner_->is_greeted_);
+    return partner_ != nullptr &&
+           (partner_->state_ == State::kUp || partner_->state_ == State::kGreetingPartner);
   }
   // Requests the bulk; bulk_is_up() follows.
   void want_bulk();
@@ -145,15 +148,15 @@ class Link final : public EventTarget {
                      std::shared_ptr<void> keeps);
   // The transfers of this client continue, and report to nobody.
   void forget(const TransferClient& client);
-  [[nodiscard]] bool is_bulk() const noexcept { return is_bulk_; }
+  [[nodiscard]] bool is_bulk() const noexcept { return role_ == LinkRole::kBulk; }
   // For links that are up.
   [[nodiscard]] Nonce token() const { return bulk_token(nonces()); }
-  int connect_bulk_of(Link& link);
+  Status connect_bulk_of(Link& link);
   void become_bulk_of(Link& link);
   [[nodiscard]] Link* bulk() const noexcept { return partner_; }
 
   // Lanes. The acceptor may write to the arena from connect_lane_of() until lane_has_gone().
-  int connect_lane_of(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client);
+  Status connect_lane_of(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client);
   void become_lane_of(Link& link, std::uint32_t flow, LaneClient& client);
   void forget_lane_client() noexcept { lane_client_ = nullptr; }
   // Writes long items to these offsets. An offset beyond the posted memory breaks the link that named it.
@@ -166,23 +169,36 @@ class Link final : public EventTarget {
 
  private:
   static constexpr int kConnectMs = 3'000;  // of a bulk or a lane; an earlier end comes with its link
-  enum class State { kIdle, kConnecting, kGreeting, kHandingOver, kUp, kEnding, kGone };
+  enum class LinkRole : std::uint8_t { kLink, kBulk, kLane };
+  enum class State : std::uint8_t {
+    kIdle,
+    kConnecting,
+    kGreeting,
+    kGreetingPartner,  // the initiator of a bulk or a lane waits for two greetings
+    kHandingOver,      // the acceptor of a bulk takes back the receive of frames
+    kUp,
+    kEnding,
+    kGone
+  };
+  static bool may_follow(State before, State next) noexcept;
+  void enter(State next) noexcept;
 
-  int begin();
+  [[nodiscard]] bool is_partner() const noexcept { return role_ != LinkRole::kLink; }
+  Status begin();
   void greet();
   void look_where(const sockaddr_storage& other);
   void watch_silence();
-  void expect_until(std::int64_t time_ns);
+  void expect_until(std::uint64_t time_ns);
   void received(const exs_event_t& event);
   void close_within(int linger_ms, int error);
   void begin_to_close();
   void has_closed();
-  int begin_partner();
+  Status begin_partner();
   [[nodiscard]] Hello hello_of_partner() const;
-  void say_of_partner();
-  void took_of_partner(const exs_event_t& event);
+  void send_partner_hello();
+  void on_partner_event(const exs_event_t& event);
   void bulk_up();
-  int post_arena();
+  Status post_arena();
   void part_written(Transfer& transfer, const exs_event_t& event);
   void lane_has_ended();
   [[nodiscard]] bool has_all_gone() const noexcept {
@@ -207,11 +223,12 @@ class Link final : public EventTarget {
   bool is_on_this_host_ = false;
   int socket_ = -1;
   State state_ = State::kIdle;
+  LinkRole role_ = LinkRole::kLink;
   bool is_initiator_ = false;
   bool had_no_room_ = false;
   int error_ = 0;
-  std::int64_t due_ns_ =
-      kNever;  // when an initiator has to have greeted, or the next long item has to be here
+  // When an initiator has to have greeted, or the next long item has to be here.
+  std::uint64_t due_ns_ = kNeverNs;
   bool is_second_look_ = false;  // a late event got a second chance
   sockaddr_storage address_{};   // if initiator
   std::string address_key_;
@@ -229,14 +246,12 @@ class Link final : public EventTarget {
   exs_ahandle_t handle() noexcept { return static_cast<EventTarget*>(this); }
   exs_ahandle_t send_handle() noexcept { return static_cast<EventTarget*>(&frame_sends_); }
 
-  bool is_bulk_ = false;
-  bool wants_bulk_ = false;
+  bool has_asked_for_bulk_ = false;
   Link* partner_ = nullptr;  // the bulk of a link; the link of a bulk or a lane
   std::unordered_map<Transfer*, std::unique_ptr<Transfer>> transfers_;
-  int longs_flags_ = 0;             // of a bulk: flags of its sends
-  std::deque<Transfer*> receives_;  // of a bulk, in the order of arrival
-  std::vector<Link*> lanes_;        // of a link
-  bool is_lane_ = false;
+  int longs_flags_ = 0;                // of a bulk: flags of its sends
+  std::deque<Transfer*> receives_;     // of a bulk, in the order of arrival
+  std::vector<Link*> lanes_;           // of a link
   std::uint32_t flow_ = 0;             // of a lane
   LaneClient* lane_client_ = nullptr;  // of a lane; NULL: no client any more
   const ReturnArena* arena_ = nullptr;
@@ -244,7 +259,6 @@ class Link final : public EventTarget {
   static constexpr std::size_t kGreetings = 2;
   std::array<std::array<std::uint8_t, 64>, kGreetings> greetings_{};
   std::size_t greetings_heard_ = 0;
-  bool is_greeted_ = false;  // receives of long items may follow those of the greetings
 };
 
 // Closes a socket that no link owns yet.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 
+#include "base/check.h"
 #include "service/names/address.h"
 #include "service/node/link.h"
 
@@ -9,7 +10,7 @@ namespace exs::svc {
 namespace {
 
 // The next announced item has to arrive within the time that the slowest network needs. So no memory is kept for items that never come.
-constexpr std::int64_t kLateNs = 5000 * kNsPerMs;
+constexpr std::uint64_t kLateNs = 5000 * kNsPerMs;
 
 }  // namespace
 
@@ -24,67 +25,69 @@ void Transfer::out_of_memory() {
 // ---------------------------------------------------------------- how it is made
 
 void Link::want_bulk() {
-  if (wants_bulk_ || partner_ != nullptr || state_ != State::kUp) return;
-  wants_bulk_ = true;
+  if (has_asked_for_bulk_ || partner_ != nullptr || state_ != State::kUp) return;
+  has_asked_for_bulk_ = true;
   if (is_initiator_) return client_.bulk_wanted(*this);
   std::array<std::uint8_t, kHeaderBytes> room;
   send(encode_bare(room, {.type = FrameType::kWantBulk}));
 }
 
-int Link::connect_bulk_of(Link& link) {
-  is_bulk_ = true;
-  if (const int error = connect(link.address_, kConnectMs); error != 0) return error;
+Status Link::connect_bulk_of(Link& link) {
+  EXS_CHECK(link.role_ == LinkRole::kLink && link.partner_ == nullptr);
+  role_ = LinkRole::kBulk;
+  if (const Status begun = connect(link.address_, kConnectMs); !begun.ok()) return begun;
   partner_ = &link;
   link.partner_ = this;
-  return 0;
+  return {};
 }
 
 // The acceptor sends the normal hello, then a second one that names the link or lane; long items may follow.
-int Link::begin_partner() {
-  state_ = State::kGreeting;
+Status Link::begin_partner() {
+  enter(State::kGreetingPartner);
   watch_silence();
   for (auto& greeting : greetings_)
     if (exs_recv(socket_, greeting.data(), greeting.size(), 0, queue_, handle(), EXS_MHANDLE_UNREGISTERED) !=
         0)
-      return errno;
-  is_greeted_ = is_bulk_;
-  say_of_partner();
-  return 0;
+      return Status(errno);
+  send_partner_hello();
+  return {};
 }
 
 Hello Link::hello_of_partner() const {
   Hello hello;
-  hello.nonce = is_bulk_ ? partner_->token() : lane_token(partner_->nonces(), flow_);
-  hello.is_of_bulk = is_bulk_;
-  hello.is_of_lane = is_lane_;
+  hello.nonce = is_bulk() ? partner_->token() : lane_token(partner_->nonces(), flow_);
+  hello.is_of_bulk = is_bulk();
+  hello.is_of_lane = role_ == LinkRole::kLane;
   hello.flow = flow_;
   return hello;
 }
 
-void Link::say_of_partner() {
+void Link::send_partner_hello() {
   std::array<std::uint8_t, kFrameMax> room;
   send(encode_hello(room, hello_of_partner()));
 }
 
 void Link::become_bulk_of(Link& link) {
-  is_bulk_ = true;
+  EXS_CHECK(link.role_ == LinkRole::kLink && link.partner_ == nullptr);
+  role_ = LinkRole::kBulk;
   partner_ = &link;
   link.partner_ = this;
-  state_ = State::kHandingOver;
+  enter(State::kHandingOver);
   exs_cancel(socket_, handle(), EXS_CAF_FILDES | EXS_CAF_AHANDLE);
 }
 
 // Handles a greeting. At the acceptor it also handles the end of the receive that took the first one, at the initiator that of a lane's
 // memory.
-void Link::took_of_partner(const exs_event_t& event) {
+void Link::on_partner_event(const exs_event_t& event) {
   if (state_ == State::kHandingOver && event.exs_evt_errno == ECANCELED) {
-    state_ = State::kUp;
-    say_of_partner();
+    enter(State::kUp);
+    send_partner_hello();
     return bulk_up();
   }
   const std::size_t index = greetings_heard_;
   const std::size_t bytes = event.exs_evt_union.exs_evt_xfer.exs_evt_length;
-  if (state_ != State::kGreeting || event.exs_evt_errno != 0 || (event.exs_evt_flags & EXS_EVF_TRUNC) != 0)
+  if (state_ != State::kGreetingPartner || event.exs_evt_errno != 0 ||
+      (event.exs_evt_flags & EXS_EVF_TRUNC) != 0)
     return end();
   const Bytes frame = Bytes(greetings_[index]).first(bytes);
   const std::optional<Header> header = decode_header(frame);
@@ -95,9 +98,9 @@ void Link::took_of_partner(const exs_event_t& event) {
       hello && (is_last ? *hello == hello_of_partner() : !hello->is_of_bulk && !hello->is_of_lane);
   if (!is_right) return refuse();
   if (!is_last) return;
-  state_ = State::kUp;
-  if (is_bulk_) return bulk_up();
-  if (post_arena() != 0) end(ENOMEM);
+  enter(State::kUp);
+  if (is_bulk()) return bulk_up();
+  if (!post_arena().ok()) end(ENOMEM);
 }
 
 void Link::bulk_up() {
@@ -130,16 +133,16 @@ void Link::post_longs(Post post, int flags, Transfer::Pieces pieces, TransferCli
   if (post(socket_, &posted->header, flags, queue_, static_cast<EventTarget*>(posted)) != 0) end();
 }
 
-// Sets the time limit of the next item; look_at_clock() ends the link if it is late.
+// Sets the time limit of the next item; run_timers() ends the link if it is late.
 void Link::expect_next() {
-  due_ns_ = kNever;
+  due_ns_ = kNeverNs;
   if (receives_.empty()) return;
-  expect_until(after(now_ns(), kLateNs + slowest_ns(receives_.front()->bytes)));
+  expect_until(time_after(boottime_ns(), kLateNs + slowest_ns(receives_.front()->bytes)));
 }
 
 // A send is whole however much the other end took of it. So is a receive into no memory.
 void Link::transfer_over(Transfer& transfer, const exs_event_t& event) {
-  if (is_lane_) return part_written(transfer, event);
+  if (role_ == LinkRole::kLane) return part_written(transfer, event);
   const auto owned = std::move(transfers_.extract(&transfer).mapped());
   if (owned->is_receive) {
     std::erase(receives_, &transfer);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/check.h"
 #include "service/node/link.h"
 #include "service/node/return_arena.h"
 
@@ -10,34 +11,35 @@ namespace exs::svc {
 
 // ---------------------------------------------------------------- the initiator
 
-int Link::connect_lane_of(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client) {
-  is_lane_ = true;
+Status Link::connect_lane_of(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client) {
+  role_ = LinkRole::kLane;
   flow_ = flow;
   arena_ = &arena;
-  if (const int error = connect(link.address_, kConnectMs); error != 0) return error;
+  link.lanes_.reserve(link.lanes_.size() + 1);
+  if (const Status begun = connect(link.address_, kConnectMs); !begun.ok()) return begun;
   partner_ = &link;
   lane_client_ = &client;
   link.lanes_.push_back(this);
-  return 0;
+  return {};
 }
 
 // This is the lane's last receive: all later data is written into its memory.
-int Link::post_arena() {
-  return exs_recv(socket_, arena_->start(), arena_->bytes(), EXS_PERSISTENT | EXS_NOTIFY, queue_, handle(),
-                  arena_->region());
+Status Link::post_arena() {
+  return kernel_status(exs_recv(socket_, arena_->start(), arena_->bytes(), EXS_PERSISTENT | EXS_NOTIFY,
+                                queue_, handle(), arena_->region()));
 }
 
 // ---------------------------------------------------------------- the acceptor
 
 // The initiator sends nothing else on a lane. Writes wait in exs until it has posted its memory.
 void Link::become_lane_of(Link& link, std::uint32_t flow, LaneClient& client) {
-  is_lane_ = true;
+  role_ = LinkRole::kLane;
   flow_ = flow;
   partner_ = &link;
   lane_client_ = &client;
   link.lanes_.push_back(this);
-  state_ = State::kUp;
-  say_of_partner();
+  enter(State::kUp);
+  send_partner_hello();
 }
 
 void Link::write_longs(Transfer::Pieces pieces, const std::vector<std::uint32_t>& offsets,
@@ -61,6 +63,7 @@ void Link::part_written(Transfer& transfer, const exs_event_t& event) {
   // A request of this link named memory that does not exist.
   if (event.exs_evt_errno == ERANGE) partner_->end(EPROTO);
   if (event.exs_evt_errno != 0) end();
+  EXS_CHECK(transfer.parts > 0);
   if (--transfer.parts > 0) return;
   const auto owned = std::move(transfers_.extract(&transfer).mapped());
   if (owned->client != nullptr) owned->client->transfer_ended(owned->ticket, event.exs_evt_errno == 0);

@@ -28,7 +28,7 @@ bool is_by_shm(int socket) {
 // Called once the connection stands. Exs reports silence after two to three periods.
 void Link::watch_silence() {
   const bool shares_memory = is_by_shm(socket_);
-  const bool asks_often = is_initiator_ && !is_bulk_ && !is_lane_;
+  const bool asks_often = is_initiator_ && !is_partner();
   const int silent_ms = is_on_this_host_ ? kHereSilentMs
                         : asks_often     ? silent_ms_ << silent_doublings_
                                          : kLongSilentMs;

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/check.h"
+
 namespace exs::svc {
 namespace {
 
@@ -24,7 +26,7 @@ exs_svc_message_t* make_message(MessageParts parts) {
   const std::size_t head_bytes = sizeof(Block) + (items.size() + parts.longs.size()) * sizeof(exs_svc_item_t);
   void* const memory = std::malloc(head_bytes + bytes);
   if (memory == nullptr) return nullptr;
-  auto* const block = new (memory) Block{};
+  Block* const block = std::construct_at(static_cast<Block*>(memory));
   auto* const list = reinterpret_cast<exs_svc_item_t*>(block + 1);
   auto* to = static_cast<std::uint8_t*>(memory) + head_bytes;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -52,8 +54,9 @@ exs_svc_message_t* make_message(MessageParts parts) {
 void free_message(exs_svc_message_t* message) noexcept {
   auto* const block = static_cast<Block*>(message);
   if (block->share != nullptr) {
-    block->share->messages.fetch_sub(1, std::memory_order_relaxed);
-    block->share->mailbox->count.fetch_sub(1);
+    const std::uint32_t of_share = block->share->messages.fetch_sub(1, std::memory_order_relaxed);
+    const std::uint32_t of_mailbox = block->share->mailbox->count.fetch_sub(1);
+    EXS_CHECK(of_share > 0 && of_mailbox > 0);
   }
   block->~Block();
   std::free(block);

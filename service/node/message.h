@@ -5,9 +5,9 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
 
+#include "base/drive_lock.h"
 #include "exs/service.h"
 #include "service/node/window_memory.h"
 #include "service/wire/frames.h"
@@ -18,11 +18,11 @@ class Service;
 
 // State that a service shares with its messages.
 struct Mailbox {
-  explicit Mailbox(std::shared_ptr<std::mutex> node_lock) : lock(std::move(node_lock)) {}
-  std::atomic<std::uint32_t> count{0};     // messages not released
-  std::atomic<bool> is_frozen{false};      // a move waits for their release
-  const std::shared_ptr<std::mutex> lock;  // the node's
-  Service* service = nullptr;              // NULL: closed; guarded by the lock
+  explicit Mailbox(std::shared_ptr<Mutex> node_lock) : lock(std::move(node_lock)) {}
+  std::atomic<std::uint32_t> count{0};               // messages not released
+  std::atomic<bool> is_frozen{false};                // a move waits for their release
+  const std::shared_ptr<Mutex> lock;                 // the node's
+  Service* service EXS_GUARDED_BY(*lock) = nullptr;  // NULL: closed
 };
 
 // The amount of a service that a principal uses.
@@ -47,7 +47,7 @@ struct MessageParts {
   std::shared_ptr<Windows> windows;  // set if the library owns the memory of `longs`
   std::shared_ptr<Share> share;      // set for a service's message
   std::optional<CallName> call;      // set for a request
-  std::int64_t limit_ns = 0;
+  std::int64_t limit_ns = 0;         // as the program sees it
 };
 
 // Returns NULL if memory ran out.

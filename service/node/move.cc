@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <new>
 
+#include "base/check.h"
+
 namespace exs::svc {
 namespace {
 
@@ -26,16 +28,18 @@ Move::Move(MoveHost& node, PeerHost& host, exs_svc& service, Config config)
       host_(host),
       service_(service),
       config_(std::move(config)),
-      limit_time_ns_(after(now_ns(), std::max(config_.limit_ns, config_.find_ns))) {
+      limit_time_ns_(time_after(boottime_ns(), std::max(config_.limit_ns, config_.find_ns))) {}
+
+void Move::begin() {
   Peer::Config to;
-  to.node = &service.node();
-  to.target = heir_key(service.key()).id();
-  to.from = service.key();
+  to.node = &service_.node();
+  to.target = adoption_key(service_.key()).id();
+  to.from = service_.key();
   to.client = random_number();
   to.find_ns = config_.find_ns;
   to.addresses = config_.to;
   peer_ = node_.open_peer_of(*this, std::move(to));
-  peer_->ping();
+  static_cast<void>(peer_->ping());  // the first of this peer
   host_.wake_at(limit_time_ns_);
 }
 
@@ -43,21 +47,26 @@ Move::~Move() {
   for (const exs_svc_event_t& event : waiting_) discard(event);
 }
 
+void Move::enter(State next) noexcept {
+  EXS_CHECK(next == State::kOver || static_cast<int>(next) == static_cast<int>(state_) + 1);
+  state_ = next;
+}
+
 // ---------------------------------------------------------------- the peer
 
-std::uint64_t Move::find(const IdBytes& id, std::int64_t limit_ns) {
+std::uint64_t Move::find(const IdBytes& id, std::uint64_t limit_ns) {
   const std::uint64_t search = host_.find(id, limit_ns);
-  // The heir has given up the door's name.
+  // The adopter has given up the endpoint's name.
   if (state_ == State::kCommitting) again_ = search;
   return search;
 }
 
-Link* Move::link_to(const sockaddr_storage& address, Silences silences) {
+Result<Link*> Move::link_to(const sockaddr_storage& address, Silences silences) {
   last_ = address;
   return host_.link_to(address, silences);
 }
 
-void Move::tell(const exs_svc_event_t& event) {
+void Move::report(const exs_svc_event_t& event) {
   Answer answer;
   answer.error = event.error;
   const OwnedMessage message(const_cast<exs_svc_message_t*>(event.message));
@@ -84,13 +93,13 @@ void Move::has_ended(Peer& peer) {
 void Move::go_on() {
   if (again_) peer_->found(*std::exchange(again_, {}), {last_});
   if (state_ == State::kDraining) return drain();
-  if (state_ == State::kLooking && !answer_ && now_ns() >= limit_time_ns_) return fail(ETIMEDOUT);
+  if (state_ == State::kLooking && !answer_ && boottime_ns() >= limit_time_ns_) return fail(ETIMEDOUT);
   if (!answer_) return;
   const int error = answer_->error != 0 ? answer_->error : error_of(answer_->status);
   switch (state_) {
     case State::kLooking: return error == 0 ? freeze() : fail(error);
     case State::kPreparing: return error == 0 ? commit() : fail(error == EOWNERDEAD ? ECONNRESET : error);
-    // The commit had left, and the heir cannot be asked any more.
+    // The commit had left, and the adopter cannot be asked any more.
     case State::kCommitting: return error == 0 ? finish() : error == EOWNERDEAD ? end(error) : fail(error);
     default: answer_.reset();
   }
@@ -98,7 +107,7 @@ void Move::go_on() {
 
 void Move::freeze() {
   answer_.reset();
-  state_ = State::kDraining;
+  enter(State::kDraining);
   waiting_ = node_.take_events(service_);
   service_.freeze();
   host_.wake_at(limit_time_ns_);
@@ -106,34 +115,35 @@ void Move::freeze() {
 }
 
 void Move::drain() {
-  const bool is_late = now_ns() >= limit_time_ns_;
+  const bool is_late = boottime_ns() >= limit_time_ns_;
   if (is_late) service_.cut_short(waiting_);
   if (service_.is_drained(waiting_, is_late)) prepare();
 }
 
 void Move::prepare() {
-  state_ = State::kPreparing;
+  enter(State::kPreparing);
   try {
     bytes_ = encode_handover(service_.moved(waiting_));
     Transfer::Pieces longs{{bytes_.data(), bytes_.size(), EXS_MHANDLE_UNREGISTERED, 0}};
     longs.insert(longs.end(), config_.state.begin(), config_.state.end());
     std::uint64_t all_bytes = 0;
     for (const exs_iovec_t& piece : longs) all_bytes += piece.iov_len;
-    const std::int64_t limit_ns =
-        after(std::max(limit_time_ns_, after(now_ns(), config_.find_ns)), slowest_ns(all_bytes));
-    if (const int error = ask(HandoverStep::kPrepare, std::move(longs), limit_ns); error != 0) fail(error);
+    const std::uint64_t limit_ns = time_after(
+        std::max(limit_time_ns_, time_after(boottime_ns(), config_.find_ns)), slowest_ns(all_bytes));
+    if (const Status asked = ask(HandoverStep::kPrepare, std::move(longs), limit_ns); !asked.ok())
+      fail(asked.error());
   } catch (const std::bad_alloc&) {
     fail(ENOMEM);
   }
 }
 
 void Move::commit() {
-  state_ = State::kCommitting;
+  enter(State::kCommitting);
   node_.give_up_name(service_);
-  if (const int error = ask(HandoverStep::kCommit, {}); error != 0) fail(error);
+  if (const Status asked = ask(HandoverStep::kCommit, {}); !asked.ok()) fail(asked.error());
 }
 
-int Move::ask(HandoverStep step, Transfer::Pieces longs, std::int64_t limit_ns) {
+Status Move::ask(HandoverStep step, Transfer::Pieces longs, std::uint64_t limit_ns) {
   answer_.reset();
   const auto head = encode_handover_head({step, token_, service_.instance(), service_.epoch()});
   Data data;
@@ -160,7 +170,7 @@ void Move::finish() {
 
 // The service continues here, if it can.
 void Move::fail(int error) {
-  if (state_ == State::kCommitting && node_.take_name_again(service_) != 0) return end(EOWNERDEAD);
+  if (state_ == State::kCommitting && !node_.take_name_again(service_).ok()) return end(EOWNERDEAD);
   if (state_ != State::kLooking) {
     service_.thaw();
     node_.give_back_events(std::exchange(waiting_, {}));
@@ -169,14 +179,14 @@ void Move::fail(int error) {
 }
 
 void Move::end(int error) {
-  state_ = State::kOver;
+  enter(State::kOver);
   answer_.reset();
   exs_svc_event_t event{};
   event.type = EXS_SVC_EVT_MOVED;
   event.error = error;
   event.handle = config_.handle;
   event.service = &service_;
-  host_.tell(event);
+  host_.report(event);
   peer_->close();
 }
 
@@ -190,7 +200,7 @@ void Move::take_back(const CallName& name) {
 }
 
 void Move::abandon() {
-  state_ = State::kOver;
+  enter(State::kOver);
   if (peer_ != nullptr) peer_->close();
 }
 

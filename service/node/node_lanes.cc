@@ -4,27 +4,27 @@
 
 namespace exs::svc {
 
-int Node::trust(exs_svc_peer* peer, bool trusts, std::size_t return_max_bytes) {
-  const std::lock_guard guard(*lock_);
+Status Node::trust(exs_svc_peer* peer, bool trusts, std::size_t return_max_bytes) {
+  const LockGuard guard(lock_);
   return peer->trust(trusts, return_max_bytes);
 }
 
-int Node::alloc_return(exs_svc_peer* peer, std::size_t length_bytes, void*& slot) {
-  const std::lock_guard guard(*lock_);
-  const int error = peer->alloc_return(length_bytes, lock_, slot);
+Result<void*> Node::alloc_return(exs_svc_peer* peer, std::size_t length_bytes) {
+  const LockGuard guard(lock_);
+  Result<void*> slot = peer->alloc_return(length_bytes, shared_lock_);
   end_step();
-  return error;
+  return slot;
 }
 
 Link* Node::make_lane(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client) {
-  auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_, config_.silent_ms);
-  if (made->connect_lane_of(link, flow, arena, client) != 0) return nullptr;
-  Link* const lane = made.get();
-  links_.emplace(lane, std::move(made));
-  return lane;
+  lock_.assert_held();
+  Link& lane = new_link();
+  const Status begun = begin_link(lane, [&] { return lane.connect_lane_of(link, flow, arena, client); });
+  return begun.ok() ? &lane : nullptr;
 }
 
 void Node::lane_asked_for(Link& connection, const Hello& hello) {
+  lock_.assert_held();
   for (const auto& [link, owner] : links_) {
     if (link->is_initiator() || !link->is_up()) continue;
     const auto flow = link->flows.find(hello.flow);

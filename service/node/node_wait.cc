@@ -4,35 +4,36 @@
 #include <cerrno>
 #include <new>
 
+#include "base/check.h"
+#include "base/contain.h"
+#include "base/refusal.h"
 #include "service/node/node.h"
 
 namespace exs::svc {
 namespace {
 
 constexpr int kBatch = 64;
-constexpr std::int64_t kMomentNs = 10 * kNsPerMs;
-constexpr std::int64_t kSoonNs = 20 * kNsPerMs;
+constexpr std::uint64_t kMomentNs = 10 * kNsPerMs;
+constexpr std::uint64_t kSoonNs = 20 * kNsPerMs;
 
 }  // namespace
 
-int Node::wait(exs_svc_event_t* events, int max, std::int64_t timeout_ns) {
-  const std::int64_t until_ns = after(timeout_ns > 0 ? now_ns() : 0, timeout_ns);
-  std::unique_lock guard(*lock_);
-  debts_.pay_later_ones();
-  look_at_fences();
+Result<int> Node::wait(exs_svc_event_t* events, int max, std::int64_t timeout_ns) {
+  const std::uint64_t until_ns = limit_after(timeout_ns > 0 ? boottime_ns() : 0, timeout_ns);
+  const LockGuard guard(lock_);
+  pending_acks_.flush_deferred();
+  check_fences();
   for (bool is_late = false;;) {
     if (!events_.empty()) break;
     if (is_late) return 0;
     if (!has_leader_) {
-      if (lead(guard, until_ns) != 0) return -1;
+      if (const Status led = lead(until_ns); !led.ok()) return failure(led);
     } else if (timeout_ns == 0) {
       return 0;
-    } else if (until_ns == kNever) {
-      followers_.wait(guard);
     } else {
-      followers_.wait_for(guard, std::chrono::nanoseconds(std::max<std::int64_t>(until_ns - now_ns(), 0)));
+      follow(until_ns);
     }
-    is_late = until_ns != kNever && (timeout_ns == 0 || now_ns() >= until_ns);
+    is_late = until_ns != kNeverNs && (timeout_ns == 0 || boottime_ns() >= until_ns);
   }
   int count = 0;
   for (; count < max && !events_.empty(); ++count) {
@@ -43,34 +44,42 @@ int Node::wait(exs_svc_event_t* events, int max, std::int64_t timeout_ns) {
   return count;
 }
 
-// Waits for events of exs and processes them. Returns 0, or -1 with errno EINTR.
-int Node::lead(std::unique_lock<std::mutex>& guard, std::int64_t until_ns) {
+// Waits for events of exs and processes them. EINTR a signal was caught.
+Status Node::lead(std::uint64_t until_ns) {
+  EXS_CHECK(!has_leader_);
   std::array<exs_event_t, kBatch> batch;
   has_leader_ = true;
-  guard.unlock();
-  const std::int64_t timeout_ns = until_ns == kNever ? -1
-                                  : until_ns == 0    ? 0
-                                                     : std::max<std::int64_t>(until_ns - now_ns(), 0);
+  lock_.unlock();
+  const std::int64_t timeout_ns = until_ns == kNeverNs ? -1
+                                  : until_ns == 0
+                                      ? 0
+                                      : static_cast<std::int64_t>(time_left(until_ns, boottime_ns()));
   const int count = exs_qwait(queue_, batch.data(), kBatch, 1, timeout_ns);
-  const int error = errno;
-  guard.lock();
+  const Status waited = count < 0 ? Status(errno) : Status();
+  lock_.lock();
   has_leader_ = false;
-  look_at_fences();
+  check_fences();
   for (int i = 0; i < count; ++i) take(batch[static_cast<std::size_t>(i)]);
   end_step();
   followers_.notify_all();
-  errno = error;
-  return count < 0 ? -1 : 0;
+  return waited;
+}
+
+// Waits until the leader has events, or gives up the lead.
+void Node::follow(std::uint64_t until_ns) {
+  if (until_ns == kNeverNs) return followers_.wait(lock_);
+  followers_.wait_until(lock_, time_after(monotonic_ns(), time_left(until_ns, boottime_ns())));
 }
 
 // Moves bytes, or lets another thread do so, until the condition holds. The condition must not depend on the program taking events.
-void Node::move_until(std::unique_lock<std::mutex>& guard, const std::function<bool()>& is_so) {
+void Node::move_until(const std::function<bool()>& is_so) {
   while (!is_so()) {
+    const std::uint64_t until_ns = time_after(boottime_ns(), kMomentNs);
     if (has_leader_) {
-      followers_.wait_for(guard, std::chrono::nanoseconds(kMomentNs));
+      follow(until_ns);
     } else {
-      lead(guard, after(now_ns(), kMomentNs));
-      look_at_clock();
+      static_cast<void>(lead(until_ns));  // a signal only ends the moment
+      run_timers();
     }
   }
 }
@@ -84,29 +93,31 @@ void Node::take(const exs_event_t& event) {
     if (event.exs_evt_ahandle == &listener_) return accepted(event);
     is_shown_ = false;
     take_found();
-    look_at_holds();
-    look_at_clock();
+    check_leases();
+    run_timers();
   } catch (const std::bad_alloc&) {
     if (target != nullptr) target->out_of_memory();
     if (target == nullptr) wake_soon();
   }
 }
 
-// ---------------------------------------------------------------- what the housekeeper has
+// ---------------------------------------------------------------- what the name thread has
 
-std::uint64_t Node::find(const IdBytes& id, std::int64_t limit_ns) {
+std::uint64_t Node::find(const IdBytes& id, std::uint64_t limit_ns) {
+  lock_.assert_held();
   Ways ways = config_.ways;
   ways.waits_for_holder = true;
-  keeper_->find(++last_search_, id, limit_ns, sink_, std::move(ways));
+  names_->find(++last_search_, id, limit_ns, sink_, std::move(ways));
   return last_search_;
 }
 
-std::uint64_t Node::find_beyond(const IdBytes& id, std::int64_t limit_ns) {
+std::uint64_t Node::find_beyond(const IdBytes& id, std::uint64_t limit_ns) {
+  lock_.assert_held();
   Ways ways = config_.ways;
   if (!ways.directory && !ways.multicast) return 0;
   ways.by_host = false;
   ways.names_path.clear();
-  keeper_->find(++last_search_, id, limit_ns, sink_, std::move(ways));
+  names_->find(++last_search_, id, limit_ns, sink_, std::move(ways));
   return last_search_;
 }
 
@@ -123,45 +134,45 @@ void Node::take_found() {
   }
 }
 
-void Node::wake_at(std::int64_t time_ns) {
+void Node::wake_at(std::uint64_t time_ns) {
+  lock_.assert_held();
   if (time_ns >= alarm_ns_) return;
+  names_->ring_at(time_ns, sink_);
   alarm_ns_ = time_ns;
-  keeper_->ring_at(time_ns, sink_);
 }
 
-void Node::wake_soon() noexcept try {
-  alarm_ns_ = kNever;
-  wake_at(after(now_ns(), kSoonNs));
-} catch (
-    const std::
-        bad_alloc&) {  // the housekeeper cannot note the alarm: the next event of any kind makes the node look
+void Node::wake_soon() noexcept {
+  alarm_ns_ = kNeverNs;
+  // If the name thread cannot note the alarm, the next event of any kind makes the node look.
+  contain([this] { wake_at(time_after(boottime_ns(), kSoonNs)); }, [] {});
 }
 
-void Node::look_at_clock() {
-  const std::int64_t now = now_ns();
+void Node::run_timers() {
+  const std::uint64_t now = boottime_ns();
   if (now < alarm_ns_) return;
-  alarm_ns_ = kNever;
+  alarm_ns_ = kNeverNs;
   if (now >= accept_again_ns_) accept_again();
   std::vector<Link*> links;  // a copy, because their peers may make others
   for (const auto& [link, owner] : links_) links.push_back(link);
-  for (Link* const link : links) link->look_at_clock(now);
-  for (const auto& [peer, owner] : peers_) peer->look_at_clock(now);
-  for (const auto& [id, service] : services_) service->look_at_clock();
-  for (const auto& heir : heirs_) heir->door().look_at_clock();
+  for (Link* const link : links) link->run_timers(now);
+  for (const auto& [peer, owner] : peers_) peer->run_timers(now);
+  for (const auto& [id, service] : services_) service->run_timers();
+  for (const auto& adopter : adopters_) adopter->endpoint().run_timers();
   for (const auto& [link, owner] : links_)
     if (link->is_up() && !link->is_initiator() && link->had_no_room()) send_all_of(*link);
-  std::int64_t next_ns = std::min(fence_ns_, accept_again_ns_);
+  std::uint64_t next_ns = std::min(fence_ns_, accept_again_ns_);
   for (const auto& [link, owner] : links_) next_ns = std::min(next_ns, link->due_ns());
   for (const auto& [peer, owner] : peers_) next_ns = std::min(next_ns, peer->due_ns());
   for (const auto& [id, service] : services_) next_ns = std::min(next_ns, service->due_ns());
-  for (const auto& heir : heirs_) next_ns = std::min(next_ns, heir->door().due_ns());
+  for (const auto& adopter : adopters_) next_ns = std::min(next_ns, adopter->endpoint().due_ns());
   for (const auto& move : moves_) next_ns = std::min(next_ns, move->due_ns());
   wake_at(next_ns);
 }
 
 // ---------------------------------------------------------------- what the program gets
 
-void Node::tell(const exs_svc_event_t& event) {
+void Node::report(const exs_svc_event_t& event) {
+  lock_.assert_held();
   const bool is_to_be_served = event.type == EXS_SVC_EVT_MESSAGE || event.type == EXS_SVC_EVT_REQUEST;
   if (is_to_be_served && event.service->is_suspended()) return event.service->keep_back(event);
   if (event.type == EXS_SVC_EVT_DROPPED && !events_.empty()) {
@@ -183,6 +194,7 @@ void Node::drop_events(const void* object) {
 }
 
 void Node::take_back(const CallName& name) {
+  lock_.assert_held();
   for (const auto& move : moves_) move->take_back(name);
   std::erase_if(events_, [&name](const exs_svc_event_t& event) {
     if (event.type != EXS_SVC_EVT_REQUEST) return false;
@@ -193,10 +205,11 @@ void Node::take_back(const CallName& name) {
   });
 }
 
-int Node::descriptor() {
-  const std::lock_guard guard(*lock_);
+Result<int> Node::descriptor() {
+  const LockGuard guard(lock_);
   has_descriptor_ = true;
   const int descriptor = exs_qfd(queue_);
+  if (descriptor < 0) return failure(refuse_in_words(errno, exs_errtext()));
   show();
   return descriptor;
 }

@@ -5,45 +5,66 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/check.h"
+#include "base/contain.h"
 #include "service/names/address.h"
 #include "service/names/statements.h"
 
 namespace exs::svc {
 namespace {
 
-constexpr std::int64_t kTryAgainNs = 20 * kNsPerMs;
+constexpr std::uint64_t kTryAgainNs = 20 * kNsPerMs;
 
 }  // namespace
 
 Peer::Peer(PeerHost& host, Config config)
-    : host_(host), config_(std::move(config)), told_(config_.addresses) {}
+    : host_(host), config_(std::move(config)), redirected_to_(config_.addresses) {}
+
+// What may follow each state, in bits. A peer that is lost, or whose link breaks, is idle.
+bool Peer::may_follow(State before, State next) noexcept {
+  constexpr auto bit = [](State state) { return 1U << static_cast<unsigned>(state); };
+  constexpr unsigned kLooking = bit(State::kIdle) | bit(State::kLinking) | bit(State::kPausing);
+  constexpr unsigned kFollowers[] = {/* kIdle */ kLooking | bit(State::kFinding),
+                                     /* kFinding */ kLooking,
+                                     /* kPausing */ kLooking | bit(State::kFinding),
+                                     /* kLinking */ kLooking | bit(State::kOpening),
+                                     /* kOpening */ kLooking | bit(State::kOpen),
+                                     /* kOpen */ bit(State::kIdle)};
+  return (kFollowers[static_cast<std::size_t>(before)] & bit(next)) != 0;
+}
+
+void Peer::enter(State next) noexcept {
+  EXS_CHECK(may_follow(state_, next));
+  EXS_CHECK((link_ != nullptr) == (next >= State::kLinking));
+  state_ = next;
+}
 
 // ---------------------------------------------------------------- the program
 
-int Peer::send(const Data& data, Transfer::Pieces longs, void* handle) {
-  if (sending_.is_full()) return EAGAIN;
-  if (!sending_.add(data, std::move(longs), handle)) return ENOMEM;
+Status Peer::send(const Data& data, Transfer::Pieces longs, void* handle) {
+  if (sending_.is_full()) return Status(EAGAIN);
+  if (!sending_.add(data, std::move(longs), handle)) return Status(ENOMEM);
   if (state_ == State::kOpen) send_all();
-  begin();
-  return 0;
+  begin_in_time();
+  return {};
 }
 
-int Peer::ping() {
-  if (pinged_ns_ != 0) return EAGAIN;
-  pinged_ns_ = now_ns();
+Status Peer::ping() {
+  if (pinged_ns_ != 0) return Status(EAGAIN);
+  pinged_ns_ = boottime_ns();
   ++pings_;
   if (state_ == State::kOpen) send_ping();
-  begin();
-  return 0;
+  begin_in_time();
+  return {};
 }
 
-int Peer::ask_stats() {
-  if (asks_stats_) return EAGAIN;
+Status Peer::ask_stats() {
+  if (asks_stats_) return Status(EAGAIN);
   asks_stats_ = true;
   ++infos_;
   if (state_ == State::kOpen) send_info();
-  begin();
-  return 0;
+  begin_in_time();
+  return {};
 }
 
 void Peer::close() {
@@ -61,19 +82,27 @@ void Peer::close() {
 
 void Peer::begin() {
   if (state_ != State::kIdle || !has_work()) return;
-  patience_.wait_for(config_.find_ns, now_ns());
+  patience_.wait_for(config_.find_ns, boottime_ns());
   silences_.connects = 0;
   error_ = ENOENT;
   search();
 }
 
+// What the program has given stays here in any case, so a lack of memory is no error of its call: the search begins in a moment.
+void Peer::begin_in_time() noexcept {
+  contain([this] { begin(); },
+          [this] {
+            if (state_ == State::kIdle || state_ == State::kFinding) rest(boottime_ns());
+          });
+}
+
 void Peer::search() {
   epoch_ = 0;
-  if (!told_.empty()) {
-    addresses_ = std::exchange(told_, {});
+  if (!redirected_to_.empty()) {
+    addresses_ = std::exchange(redirected_to_, {});
     return try_next_address();
   }
-  state_ = State::kFinding;
+  enter(State::kFinding);
   patience_.note_search();
   search_ = host_.find(config_.target, patience_.limit_ns());
 }
@@ -95,13 +124,13 @@ void Peer::try_next_address() {
   while (!addresses_.empty()) {
     const sockaddr_storage address = addresses_.back();
     addresses_.pop_back();
-    link_ = host_.link_to(address, silences_);
-    say_connecting(address);
+    link_ = host_.link_to(address, silences_).value_or(nullptr);
+    log_connecting(address);
     if (link_ == nullptr) continue;
-    linked_by_ns_ = after(now_ns(), host_.silent_ns() << silences_.connects);
+    linked_by_ns_ = time_after(boottime_ns(), host_.silent_ns() << silences_.connects);
     alias_ = link_->next_alias++;
     link_->peers.emplace(alias_, this);
-    state_ = State::kLinking;
+    enter(State::kLinking);
     if (link_->is_up()) open_flow();
     return;
   }
@@ -110,34 +139,34 @@ void Peer::try_next_address() {
 
 // The search result was wrong or early: the service may be about to move or to start.
 void Peer::pause() {
-  const std::int64_t now = now_ns();
+  const std::uint64_t now = boottime_ns();
   if (patience_.is_over(now)) return lose(error_);
   rest(now);
 }
 
-void Peer::rest(std::int64_t now) {
-  state_ = State::kPausing;
-  due_ns_ = std::min(after(now, kTryAgainNs), patience_.limit_ns());
+void Peer::rest(std::uint64_t now) {
+  enter(State::kPausing);
+  due_ns_ = std::min(time_after(now, kTryAgainNs), patience_.limit_ns());
   host_.wake_at(due_ns_);
 }
 
 void Peer::look_again() {
   if (state_ != State::kFinding) return;
   link_ = nullptr;
-  rest(now_ns());
+  rest(boottime_ns());
 }
 
-std::int64_t Peer::due_ns() const noexcept {
-  std::int64_t due_ns = std::min(due_ns_, sign_due_ns_);
+std::uint64_t Peer::due_ns() const noexcept {
+  std::uint64_t due_ns = std::min(due_ns_, sign_due_ns_);
   for (const Request& request : requests_) due_ns = std::min(due_ns, request.limit_ns);
   return due_ns;
 }
 
-void Peer::look_at_clock(std::int64_t now_ns) {
+void Peer::run_timers(std::uint64_t now_ns) {
   end_late_requests(now_ns);
   if (now_ns >= sign_due_ns_) look_for_signs(now_ns);
   if (now_ns < due_ns_) return;
-  const std::int64_t due_ns = std::exchange(due_ns_, kNever);
+  const std::uint64_t due_ns = std::exchange(due_ns_, kNeverNs);
   if (state_ == State::kOpen) return send_all();
   if (state_ != State::kPausing) return;
   patience_.look(due_ns, now_ns);
@@ -150,20 +179,20 @@ void Peer::link_is_up() {
 }
 
 void Peer::open_flow() {
-  state_ = State::kOpening;
+  enter(State::kOpening);
   Flow flow{config_.target, config_.client, flow_number_, sending_.instance(), {}, {}};
   const Statement about = flow_statement(link_->nonces(), alias_, flow.target, flow.client, flow.flow_number);
   if (config_.from) flow.sender = Sender{config_.from->public_key(), config_.from->sign(about)};
   if (config_.capability) flow.capability = prove(*config_.capability, about);
   std::array<std::uint8_t, kFrameMax> room;
   link_->send(encode_flow(room, alias_, flow, receiving_.accepted()));
-  receiving_.tell();
+  receiving_.note_acknowledged();
 }
 
 void Peer::link_has_gone(int error) {
   const State before = state_;
-  say_gone();
-  note_silence(before, now_ns());
+  log_gone();
+  note_silence(before, boottime_ns());
   if (before == State::kOpen) broken_ = link_->address_key();
   link_ = nullptr;
   has_had_lane_ = false;
@@ -177,7 +206,7 @@ void Peer::link_has_gone(int error) {
     if (error == 0) error_ = ECONNRESET;
     return try_next_address();
   }
-  state_ = State::kIdle;
+  enter(State::kIdle);
   begin();
 }
 
@@ -188,7 +217,7 @@ void Peer::leave_link() {
   link_->peers.erase(alias_);
   link_ = nullptr;
   has_had_lane_ = false;
-  sign_due_ns_ = kNever;
+  sign_due_ns_ = kNeverNs;
   sending_.close();
   receiving_.leave();
 }
@@ -220,9 +249,9 @@ void Peer::opened(const Header& header, Bytes frame) {
   const Statement answer = answer_statement(flow, ok->instance, header.ack, ok->is_known);
   if (id_of(ok->key) != config_.target || !is_signed(answer, ok->signature, ok->key)) return lose(EPROTO);
   const Outgoing::Opening opening = sending_.open(*link_, alias_, ok->instance, header.ack, ok->is_known);
-  if (opening == Outgoing::Opening::kLie) return link_->refuse();
-  state_ = State::kOpen;
-  say_open();
+  if (opening == Outgoing::Opening::kProtocolError) return link_->refuse();
+  enter(State::kOpen);
+  log_open();
   watch_signs();
   void_requests_of_nobody();
   if (opening == Outgoing::Opening::kAnotherLife) {
@@ -230,7 +259,7 @@ void Peer::opened(const Header& header, Bytes frame) {
     send_requests_again();
   }
   want_lane();
-  if (unknown_ > 0) tell(EXS_SVC_EVT_RESTART, 0, std::exchange(unknown_, 0));
+  if (unknown_ > 0) report(EXS_SVC_EVT_RESTART, 0, std::exchange(unknown_, 0));
   send_all();
   if (pinged_ns_ != 0) send_ping();
   if (asks_stats_) send_info();
@@ -240,16 +269,16 @@ void Peer::refused(const Header& header, Bytes frame) {
   const std::optional<FlowRefusal> refusal = decode_flow_no(frame);
   if (!refusal) return link_->refuse();
   const Refusal why = refusal->why;
-  say_refused(why);
+  log_refused(why);
   const bool was_open = state_ == State::kOpen;
-  bool is_told = false;
+  bool is_redirected = false;
   if (why == Refusal::kMoved) {
     const std::optional<Record> record = decode_record(refusal->record, config_.target);
     if (!record) return link_->refuse();
-    is_told = was_open || record->epoch > epoch_;  // so records cannot lead in circles
-    if (is_told) {
+    is_redirected = was_open || record->epoch > epoch_;  // so records cannot lead in circles
+    if (is_redirected) {
       epoch_ = place_epoch_ = record->epoch;
-      told_.assign(record->addresses.rbegin(), record->addresses.rend());
+      redirected_to_.assign(record->addresses.rbegin(), record->addresses.rend());
     }
   }
   if (was_open) {
@@ -262,15 +291,15 @@ void Peer::refused(const Header& header, Bytes frame) {
   if (is_closed_) return lose(0);
   if (why == Refusal::kNotAllowed) return lose(EACCES);
   if (why == Refusal::kTooMany) return lose(EDQUOT);
-  if (!was_open && is_told) {
-    addresses_ = std::exchange(told_, {});
+  if (!was_open && is_redirected) {
+    addresses_ = std::exchange(redirected_to_, {});
     return try_next_address();
   }
   if (!was_open) {
     error_ = ENOENT;
     return try_next_address();
   }
-  state_ = State::kIdle;
+  enter(State::kIdle);
   begin();
 }
 
@@ -288,7 +317,7 @@ void Peer::not_taken(std::uint64_t number, Bytes frame) {
   if (!why) return link_->refuse();
   if (number == 0) {  // a refused PING or INFO; a sender that may not do one may not do the other
     if (pinged_ns_ != 0) return answered(EACCES);
-    return tell_stats({}, EACCES);
+    return report_stats({}, EACCES);
   }
   if (!sending_.refused(number, *why == Refusal::kNotAllowed ? EACCES : ENOBUFS)) return link_->refuse();
   leave_if_done();
@@ -299,14 +328,14 @@ void Peer::data_arrived(const Header& header, Bytes frame) {
   if (!sending_.accept(header.ack)) return link_->refuse();
   switch (receiving_.take(*link_, header, frame)) {
     case Receiving::Result::kTaken: break;
-    case Receiving::Result::kAgain: host_.debts().note(*this); break;
-    case Receiving::Result::kLie: return link_->refuse();
+    case Receiving::Result::kAgain: host_.pending_acks().add(*this); break;
+    case Receiving::Result::kProtocolError: return link_->refuse();
   }
   leave_if_done();
 }
 
 std::uint64_t Peer::accepted() {
-  receiving_.tell();
+  receiving_.note_acknowledged();
   return receiving_.accepted();
 }
 
@@ -323,38 +352,38 @@ void Peer::message_ended(Slot slot, Fate fate) {
   if ((kept.kind & kIsRequest) != 0) {
     if (Request* const request = find_request(kept.call)) return request_ended(*request, slot, fate);
   } else if (!kept.longs.empty()) {
-    tell_sent(kept, fate);
+    report_sent(kept, fate);
   } else if (fate == Fate::kTaken) {
-    if (kept.error != 0) tell(EXS_SVC_EVT_DROPPED, kept.error, 1);
+    if (kept.error != 0) report(EXS_SVC_EVT_DROPPED, kept.error, 1);
   } else if (kept.kind != kIsVoid) {
     ++(fate == Fate::kUnknown ? unknown_ : lost_);
   }
   memory().give_back(slot);
 }
 
-void Peer::tell_sent(const Kept& kept, Fate fate) {
+void Peer::report_sent(const Kept& kept, Fate fate) {
   if (is_closed_) return;
   exs_svc_event_t event{};
   event.type = EXS_SVC_EVT_SENT;
   event.error = fate == Fate::kTaken ? kept.error : fate == Fate::kUnknown ? EOWNERDEAD : loss_;
   event.handle = kept.handle;
   event.peer = static_cast<exs_svc_peer*>(this);
-  host_.tell(event);
+  host_.report(event);
 }
 
 void Peer::answered(int error) {
   if (pinged_ns_ == 0) return;
-  const std::int64_t elapsed_ns = now_ns() - std::exchange(pinged_ns_, 0);
-  tell(EXS_SVC_EVT_PONG, error, 0, static_cast<std::uint64_t>(elapsed_ns));
+  const std::uint64_t elapsed_ns = boottime_ns() - std::exchange(pinged_ns_, 0);
+  report(EXS_SVC_EVT_PONG, error, 0, elapsed_ns);
 }
 
 void Peer::stats_arrived(const Header& header, Bytes frame) {
   const std::optional<Stats> stats = decode_stats(frame);
   if (!stats) return link_->refuse();
-  if (header.number == infos_) tell_stats(*stats, 0);
+  if (header.number == infos_) report_stats(*stats, 0);
 }
 
-void Peer::tell_stats(const Stats& stats, int error) {
+void Peer::report_stats(const Stats& stats, int error) {
   if (!std::exchange(asks_stats_, false) || is_closed_) return;
   const exs_svc_stats_t said{stats.open_ns,       stats.messages, stats.replies,     stats.mailbox,
                              stats.requests_open, stats.flows,    stats.windows_free};
@@ -367,7 +396,7 @@ void Peer::tell_stats(const Stats& stats, int error) {
   event.peer = static_cast<exs_svc_peer*>(this);
   if (error == 0) event.message = make_message({config_.target, &items, {}, {}, {}, {}, 0});
   event.error = error == 0 && event.message == nullptr ? ENOMEM : error;
-  host_.tell(event);
+  host_.report(event);
 }
 
 void Peer::send_all() {
@@ -376,7 +405,7 @@ void Peer::send_all() {
 
 // Tries again when room on the link is free, or after a moment.
 void Peer::send_later() {
-  due_ns_ = after(now_ns(), kTryAgainNs);
+  due_ns_ = time_after(boottime_ns(), kTryAgainNs);
   host_.wake_at(due_ns_);
 }
 
@@ -395,19 +424,19 @@ void Peer::send_info() {
 void Peer::lose(int error) {
   leave_link();
   loss_ = error;
-  say_lost(error);
+  log_lost(error);
   sending_.give_up();
   end_all_requests(error);
   const std::size_t lost = std::exchange(lost_, 0) + std::exchange(unknown_, 0);
   pinged_ns_ = 0;
   asks_stats_ = false;
-  state_ = State::kIdle;
+  enter(State::kIdle);
   addresses_.clear();
   if (is_closed_) return host_.has_ended(*this);
-  tell(EXS_SVC_EVT_LOST, error, lost);
+  report(EXS_SVC_EVT_LOST, error, lost);
 }
 
-void Peer::tell(std::int32_t type, std::int32_t error, std::uint64_t count, std::uint64_t elapsed_ns) {
+void Peer::report(std::int32_t type, std::int32_t error, std::uint64_t count, std::uint64_t elapsed_ns) {
   if (is_closed_) return;
   exs_svc_event_t event{};
   event.type = type;
@@ -416,7 +445,7 @@ void Peer::tell(std::int32_t type, std::int32_t error, std::uint64_t count, std:
   event.elapsed_ns = elapsed_ns;
   event.handle = config_.handle;
   event.peer = static_cast<exs_svc_peer*>(this);
-  host_.tell(event);
+  host_.report(event);
 }
 
 }  // namespace exs::svc

@@ -16,13 +16,15 @@
 #include <optional>
 #include <vector>
 
+#include "base/drive_lock.h"
+#include "base/status.h"
 #include "exs/service.h"
 #include "service/names/capability.h"
 #include "service/names/lookup_log.h"
 #include "service/names/patience.h"
 #include "service/names/record.h"
-#include "service/node/debts.h"
 #include "service/node/link.h"
+#include "service/node/pending_acks.h"
 #include "service/node/receiving.h"
 #include "service/node/return_arena.h"
 #include "service/node/sending.h"
@@ -36,21 +38,21 @@ class Node;
 class PeerHost {
  public:
   // Begins a search and returns its number, which the result will carry.
-  virtual std::uint64_t find(const IdBytes& id, std::int64_t limit_ns) = 0;
+  virtual std::uint64_t find(const IdBytes& id, std::uint64_t limit_ns) = 0;
   // Searches beyond this host only, where every result comes from the service itself. Returns 0 if the node has no such resolver.
-  virtual std::uint64_t find_beyond(const IdBytes& id, std::int64_t limit_ns) = 0;
-  // link_to() returns NULL if it cannot begin. Silences counts in a row: silent connects, and links that were taken for dead by mistake.
+  virtual std::uint64_t find_beyond(const IdBytes& id, std::uint64_t limit_ns) = 0;
+  // link_to() fails if it cannot begin. Silences counts in a row: silent connects, and links that were taken for dead by mistake.
   struct Silences {
     unsigned connects = 0;
     unsigned mistakes = 0;
   };
   static constexpr unsigned kConnectDoublingsMax = 5;
-  virtual Link* link_to(const sockaddr_storage& address, Silences silences) = 0;
-  [[nodiscard]] virtual std::int64_t silent_ns() const noexcept = 0;
-  virtual void tell(const exs_svc_event_t& event) = 0;
-  virtual void wake_at(std::int64_t time_ns) = 0;
+  virtual Result<Link*> link_to(const sockaddr_storage& address, Silences silences) = 0;
+  [[nodiscard]] virtual std::uint64_t silent_ns() const noexcept = 0;
+  virtual void report(const exs_svc_event_t& event) = 0;
+  virtual void wake_at(std::uint64_t time_ns) = 0;
   virtual FrameMemory& memory() = 0;
-  virtual Debts& debts() = 0;
+  virtual PendingAcks& pending_acks() = 0;
   // Makes a lane for this flow. Returns NULL if that fails.
   virtual Link* make_lane(Link& link, std::uint32_t flow, const ReturnArena& arena, LaneClient& client) = 0;
   // Memory for long items of replies to requests that name none.
@@ -62,7 +64,7 @@ class PeerHost {
   ~PeerHost() = default;
 };
 
-class Peer : private LaneClient, private Sending::Owner, private Receiving::Owner, private Debtor {
+class Peer : private LaneClient, private Sending::Owner, private Receiving::Owner, private AckSource {
  public:
   struct Config {
     Node* node = nullptr;
@@ -70,36 +72,37 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
     std::optional<Key> from;
     std::optional<Capability> capability;
     std::uint64_t client = 0;
-    std::int64_t find_ns = 0;
+    std::uint64_t find_ns = 0;
     void* handle = nullptr;
     std::vector<sockaddr_storage> addresses;  // addresses to try before a search
   };
   Peer(PeerHost& host, Config config);
-  virtual ~Peer() { host_.debts().forget(*this); }
+  virtual ~Peer() { host_.pending_acks().forget(*this); }
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  // Returns 0 or an errno value: EAGAIN, ENOMEM.
-  int send(const Data& data, Transfer::Pieces longs, void* handle);
+  // EAGAIN, ENOMEM.
+  Status send(const Data& data, Transfer::Pieces longs, void* handle);
   struct Asked {
     Transfer::Pieces longs;
     Transfer::Pieces returns;  // where long items of replies go
     bool is_idempotent = false;
-    std::int64_t limit_ns = kNever;  // the time at which the request ends
+    std::uint64_t limit_ns = kNeverNs;  // the time at which the request ends
     void* handle = nullptr;
   };
-  int request(Data data, Asked asked);
-  // Returns 0 or ENOENT.
-  int cancel(const void* handle);
-  // Returns 0, or EAGAIN if a ping is under way.
-  int ping();
-  int ask_stats();
+  // EAGAIN, EINVAL, EBUSY, ENOMEM.
+  Status request(Data data, Asked asked);
+  // ENOENT.
+  Status cancel(const void* handle);
+  // EAGAIN: a ping, or a question, is under way.
+  Status ping();
+  Status ask_stats();
   // The peer stays valid until is_moving() returns false.
   void close();
-  // Returns 0, or EBUSY if the peer already has memory for replies.
-  int trust(bool trusts, std::size_t return_max_bytes);
-  // Returns 0 or an errno value: EPERM, ENOBUFS, ENOMEM.
-  int alloc_return(std::size_t length_bytes, const std::shared_ptr<std::mutex>& node_lock, void*& slot);
+  // EBUSY: the peer already has memory for replies.
+  Status trust(bool trusts, std::size_t return_max_bytes);
+  // EPERM, ENOBUFS, ENOMEM.
+  Result<void*> alloc_return(std::size_t length_bytes, const std::shared_ptr<Mutex>& node_lock);
   // The peer has to be closed and not moving.
   void free_arena() { arena_.reset(); }
   // Exs is using memory of the program, or the service may write to it.
@@ -118,17 +121,19 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   void frame_arrived(const Header& header, Bytes frame);
   // Sends the messages that wait for room.
   void send_all();
-  void look_at_clock(std::int64_t now_ns);
-  [[nodiscard]] std::int64_t due_ns() const noexcept;
+  void run_timers(std::uint64_t now_ns);
+  [[nodiscard]] std::uint64_t due_ns() const noexcept;
 
  private:
-  enum class State { kIdle, kFinding, kPausing, kLinking, kOpening, kOpen };
+  enum class State : std::uint8_t { kIdle, kFinding, kPausing, kLinking, kOpening, kOpen };
+  static bool may_follow(State before, State next) noexcept;
+  void enter(State next) noexcept;
   using Slot = Sending::Slot;
   struct Request {
     std::uint64_t call = 0;
     void* handle = nullptr;
     bool is_idempotent = false;
-    std::int64_t limit_ns = kNever;
+    std::uint64_t limit_ns = kNeverNs;
     Transfer::Pieces returns;
     std::size_t returns_used = 0;  // by replies that have arrived or are arriving
     std::size_t returns_kept = 0;  // by replies that have arrived
@@ -145,21 +150,22 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   std::uint64_t accepted() override;
   void message_ended(Slot slot, Fate fate) override;
   // Receiving::Owner
-  bool begin(const Data& data, Arrival& arrival, Receiving::Place& place) override;
+  bool begin(const Data& data, Arrival& arrival, Receiving::Destination& place) override;
   void arrived(Arrival arrival) override;
   // LaneClient
   void lane_was_written(std::uint32_t transfers) override { receiving_.lane_was_written(transfers); }
   void lane_has_gone() override;
-  // Debtor
+  // AckSource
   void acknowledge() override;
 
   [[nodiscard]] bool has_work() const noexcept {
     return !sending_.is_empty() || !requests_.empty() || pinged_ns_ != 0 || asks_stats_;
   }
   void begin();
+  void begin_in_time() noexcept;
   void search();
   void pause();
-  void rest(std::int64_t now);
+  void rest(std::uint64_t now);
   void try_next_address();
   void open_flow();
   void opened(const Header& header, Bytes frame);
@@ -169,25 +175,25 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   void not_taken(std::uint64_t number, Bytes frame);
   void answered(int error);
   void stats_arrived(const Header& header, Bytes frame);
-  void tell_stats(const Stats& stats, int error);
+  void report_stats(const Stats& stats, int error);
   void leave_link();
   // Lines of EXS_LOG=debug.
-  void say_connecting(const sockaddr_storage& address);
-  void say_open();
-  void say_refused(Refusal why);
-  void say_gone();
-  void say_lost(int error);
-  void note_silence(State before, std::int64_t now);
+  void log_connecting(const sockaddr_storage& address);
+  void log_open();
+  void log_refused(Refusal why);
+  void log_gone();
+  void log_lost(int error);
+  void note_silence(State before, std::uint64_t now);
   void watch_signs();
-  void look_for_signs(std::int64_t now);
+  void look_for_signs(std::uint64_t now);
   void found_beyond(const std::optional<Record>& record);
   void leave_if_done();
   void lose(int error);
   void send_later();
   void send_ping();
   void send_info();
-  void tell(std::int32_t type, std::int32_t error, std::uint64_t count, std::uint64_t elapsed_ns = 0);
-  void tell_sent(const Kept& kept, Fate fate);
+  void report(std::int32_t type, std::int32_t error, std::uint64_t count, std::uint64_t elapsed_ns = 0);
+  void report_sent(const Kept& kept, Fate fate);
 
   std::list<Request>::iterator place_of(std::uint64_t call);
   Request* find_request(std::uint64_t call);
@@ -195,18 +201,18 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   void send_requests_again();
   void ask_again(Request& request);
   void end_with(Request& request, int error);
-  void end_late_requests(std::int64_t now_ns);
+  void end_late_requests(std::uint64_t now_ns);
   void end_waiting_requests();
   void void_requests_of_nobody();
   void end_all_requests(int error);
   void drop_requests();
-  void say_cancelled(const Request& request);
+  void send_cancel(const Request& request);
   void finish(std::uint64_t call, exs_svc_event_t event);
   void finish(std::uint64_t call, int error);
   [[nodiscard]] exs_svc_event_t event_of(const Request& request) const;
-  bool place_longs(Request& request, const LongLengths& longs, Receiving::Place& place,
+  bool place_longs(Request& request, const LongLengths& longs, Receiving::Destination& place,
                    std::vector<exs_svc_item_t>& items, std::shared_ptr<Windows>& windows);
-  int lend_slots(Transfer::Pieces& returns, std::vector<ReturnSlot>& named);
+  Status lend_slots(Transfer::Pieces& returns, std::vector<ReturnSlot>& named);
   void let_go_of_slots(const Transfer::Pieces& returns);
   [[nodiscard]] bool has_slots(const Request& request) const;
   [[nodiscard]] bool are_written(const Request& request, const LongLengths& longs) const;
@@ -224,25 +230,25 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   std::uint64_t calls_ = 0;
   std::size_t unknown_ = 0;  // unreported messages of this fate without a handle
   std::size_t lost_ = 0;
-  int loss_ = 0;                // the reason, while messages are given up
-  std::int64_t pinged_ns_ = 0;  // 0: no ping is under way
+  int loss_ = 0;                 // the reason, while messages are given up
+  std::uint64_t pinged_ns_ = 0;  // 0: no ping is under way
   std::uint64_t pings_ = 0;
   bool asks_stats_ = false;
   std::uint64_t infos_ = 0;
   Patience patience_;  // limit of the search and the connect
-  std::int64_t due_ns_ = kNever;
+  std::uint64_t due_ns_ = kNeverNs;
   int error_ = 0;  // why the last attempt failed
   std::uint64_t search_ = 0;
-  std::vector<sockaddr_storage> addresses_;  // addresses to try, the next one last
-  std::vector<sockaddr_storage> told_;       // addresses of a moved service, likewise
-  std::uint64_t epoch_ = 0;                  // of the record that led there, in this search
-  std::string broken_;                       // the key of the last address
+  std::vector<sockaddr_storage> addresses_;      // addresses to try, the next one last
+  std::vector<sockaddr_storage> redirected_to_;  // addresses of a moved service, likewise
+  std::uint64_t epoch_ = 0;                      // of the record that led there, in this search
+  std::string broken_;                           // the key of the last address
   PeerHost::Silences silences_;
   std::uint64_t silent_instance_ = 0;  // of the service that fell silent at that address
-  std::int64_t opened_ns_ = 0;
-  std::int64_t linked_by_ns_ = 0;
-  std::uint64_t place_epoch_ = 0;      // of the record that led to the link; 0: no record did
-  std::int64_t sign_due_ns_ = kNever;  // when a sign of life is due, on a link that silence does not end
+  std::uint64_t opened_ns_ = 0;
+  std::uint64_t linked_by_ns_ = 0;
+  std::uint64_t place_epoch_ = 0;         // of the record that led to the link; 0: no record did
+  std::uint64_t sign_due_ns_ = kNeverNs;  // when a sign of life is due, on a link that silence does not end
   bool gave_sign_ = false;
   std::uint64_t beyond_ = 0;  // number of a search for a newer owner
   Link* link_ = nullptr;

@@ -3,22 +3,23 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/check.h"
 #include "service/node/peer.h"
 
 namespace exs::svc {
 
 // ---------------------------------------------------------------- the program
 
-int Peer::request(Data data, Asked asked) {
-  if (sending_.is_full() || requests_.size() >= Outgoing::kMost) return EAGAIN;
+Status Peer::request(Data data, Asked asked) {
+  if (sending_.is_full() || requests_.size() >= Outgoing::kMost) return Status(EAGAIN);
   if (spare_requests_.empty()) spare_requests_.emplace_back();
   data.kind = kIsRequest;
   data.call = ++calls_;
-  if (const int error = lend_slots(asked.returns, data.returns); error != 0) return error;
+  if (const Status lent = lend_slots(asked.returns, data.returns); !lent.ok()) return lent;
   const std::optional<Slot> slot = sending_.add(data, std::move(asked.longs), nullptr);
   if (!slot) {
     let_go_of_slots(asked.returns);
-    return ENOMEM;
+    return Status(ENOMEM);
   }
   Request& request = spare_requests_.front();
   request = {};
@@ -29,19 +30,19 @@ int Peer::request(Data data, Asked asked) {
   request.returns = std::move(asked.returns);
   request.slot = slot;
   requests_.splice(requests_.end(), spare_requests_, spare_requests_.begin());
-  if (asked.limit_ns != kNever) host_.wake_at(asked.limit_ns);
+  if (asked.limit_ns != kNeverNs) host_.wake_at(asked.limit_ns);
   if (state_ == State::kOpen) send_all();
-  begin();
-  return 0;
+  begin_in_time();
+  return {};
 }
 
-int Peer::cancel(const void* handle) {
+Status Peer::cancel(const void* handle) {
   const auto found = std::find_if(requests_.begin(), requests_.end(), [handle](const Request& request) {
     return request.handle == handle && request.error == 0;
   });
-  if (found == requests_.end()) return ENOENT;
+  if (found == requests_.end()) return Status(ENOENT);
   end_with(*found, ECANCELED);
-  return 0;
+  return {};
 }
 
 // Most replies come in the order of the requests, so a linear search usually ends at the first.
@@ -94,7 +95,7 @@ void Peer::send_requests_again() {
 
 // ---------------------------------------------------------------- its replies
 
-bool Peer::begin(const Data& data, Arrival& arrival, Receiving::Place& place) {
+bool Peer::begin(const Data& data, Arrival& arrival, Receiving::Destination& place) {
   if ((data.kind & kIsReply) == 0) return false;
   Request* const request = find_request(data.call);
   if (request == nullptr || request->error != 0) return true;
@@ -115,7 +116,7 @@ bool Peer::begin(const Data& data, Arrival& arrival, Receiving::Place& place) {
 }
 
 // Places long items into the request's memory, or into windows if it names none. Returns false if there is no room.
-bool Peer::place_longs(Request& request, const LongLengths& longs, Receiving::Place& place,
+bool Peer::place_longs(Request& request, const LongLengths& longs, Receiving::Destination& place,
                        std::vector<exs_svc_item_t>& items, std::shared_ptr<Windows>& windows) {
   if (longs.count == 0) return true;
   const std::span<const std::uint64_t> lengths = std::span(longs.bytes).first(longs.count);
@@ -144,10 +145,13 @@ bool Peer::place_longs(Request& request, const LongLengths& longs, Receiving::Pl
 }
 
 void Peer::arrived(Arrival arrival) {
-  host_.debts().note_for_later(*this);
+  host_.pending_acks().add_deferred(*this);
   Request* const request = find_request(arrival.call);
   if (request == nullptr) return;
-  if (arrival.returns > 0) --request->arriving;
+  if (arrival.returns > 0) {
+    EXS_CHECK(request->arriving > 0);
+    --request->arriving;
+  }
   request->returns_kept += arrival.returns;
   if (request->error != 0) return end_with(*request, request->error);
   const bool is_unanswered = (arrival.kind & kUnanswered) != 0;
@@ -161,7 +165,7 @@ void Peer::arrived(Arrival arrival) {
   if (event.error == 0) event.message = arrival.message.release();
   if (has_more) {
     event.flags = EXS_SVC_MORE;
-    host_.tell(event);
+    host_.report(event);
   } else if (request->is_taken) {
     finish(arrival.call, event);
   } else {  // the request's own long items may still be moving
@@ -190,24 +194,25 @@ exs_svc_event_t Peer::event_of(const Request& request) const {
 
 void Peer::finish(std::uint64_t call, exs_svc_event_t event) {
   const auto request = place_of(call);
+  EXS_CHECK(request != requests_.end());
   if (request->last_reply.type != 0 && request->last_reply.message != event.message)
     discard(request->last_reply);
   if (request->slot) memory().give_back(*request->slot);
   let_go_of_slots(request->returns);
   spare_requests_.splice(spare_requests_.begin(), requests_, request);
   if (is_closed_) return discard(event);
-  host_.tell(event);
+  host_.report(event);
 }
 
 void Peer::finish(std::uint64_t call, int error) {
-  exs_svc_event_t event = event_of(*find_request(call));
+  exs_svc_event_t event = event_of(*place_of(call));
   event.error = error;
   finish(call, event);
 }
 
 // Ends an unanswered request. It ends at once, unless exs uses its memory; then it ends when the link has gone.
 void Peer::end_with(Request& request, int error) {
-  request.limit_ns = kNever;
+  request.limit_ns = kNeverNs;
   const bool is_kept = request.slot && !request.is_taken && !request.is_sent_again;
   if (is_kept && sending_.remove(*request.slot)) return finish(request.call, error);
   const bool is_moving = is_kept && memory().kept(*request.slot).is_moving;
@@ -216,7 +221,7 @@ void Peer::end_with(Request& request, int error) {
     request.error = error;
     return link_->end();
   }
-  say_cancelled(request);
+  send_cancel(request);
   if (is_kept) {  // its frame has left, perhaps on a broken link; message_ended() will not find the request
     sending_.make_void_if_waiting(*request.slot);
     request.slot.reset();
@@ -224,13 +229,13 @@ void Peer::end_with(Request& request, int error) {
   finish(request.call, error);
 }
 
-void Peer::say_cancelled(const Request& request) {
+void Peer::send_cancel(const Request& request) {
   if (link_ == nullptr || state_ != State::kOpen) return;
   std::array<std::uint8_t, kHeaderBytes> room;
   link_->send(encode_bare(room, {.type = FrameType::kCancel, .flow = alias_, .number = request.call}));
 }
 
-void Peer::end_late_requests(std::int64_t now_ns) {
+void Peer::end_late_requests(std::uint64_t now_ns) {
   for (bool found = true; found;) {
     const auto late = std::find_if(requests_.begin(), requests_.end(),
                                    [now_ns](const Request& request) { return request.limit_ns <= now_ns; });

@@ -7,40 +7,41 @@
 
 namespace exs::svc {
 
-int Peer::trust(bool trusts, std::size_t return_max_bytes) {
-  if (arena_ != nullptr) return EBUSY;
+Status Peer::trust(bool trusts, std::size_t return_max_bytes) {
+  if (arena_ != nullptr) return Status(EBUSY);
   trusts_ = trusts;
   return_max_bytes_ = return_max_bytes;
-  return 0;
+  return {};
 }
 
-int Peer::alloc_return(std::size_t length_bytes, const std::shared_ptr<std::mutex>& node_lock, void*& slot) {
-  if (!trusts_) return EPERM;
-  if (length_bytes > return_max_bytes_) return ENOBUFS;
+Result<void*> Peer::alloc_return(std::size_t length_bytes, const std::shared_ptr<Mutex>& node_lock) {
+  if (!trusts_) return failure(EPERM);
+  if (length_bytes > return_max_bytes_) return failure(ENOBUFS);
   if (arena_ == nullptr) arena_ = ReturnArena::make(return_max_bytes_, node_lock);
-  if (arena_ == nullptr) return ENOMEM;
+  if (arena_ == nullptr) return failure(ENOMEM);
   want_lane();
-  slot = arena_->take(length_bytes);
-  return slot == nullptr ? ENOBUFS : 0;
+  void* const slot = arena_->take(length_bytes);
+  if (slot == nullptr) return failure(ENOBUFS);
+  return slot;
 }
 
 // ---------------------------------------------------------------- slots
 
-// Tells the service which places for replies are slots; long items reach the others by the bulk. Returns 0 or an errno value.
-int Peer::lend_slots(Transfer::Pieces& returns, std::vector<ReturnSlot>& named) {
-  if (arena_ == nullptr) return 0;
+// Tells the service which places for replies are slots; long items reach the others by the bulk.
+Status Peer::lend_slots(Transfer::Pieces& returns, std::vector<ReturnSlot>& named) {
+  if (arena_ == nullptr) return {};
   for (std::size_t i = 0; i < returns.size(); ++i) {
     exs_iovec_t& piece = returns[i];
     if (!arena_->contains(piece.iov_base)) continue;
-    if (const int error = arena_->lend(piece); error != 0) {
+    if (const Status lent = arena_->lend(piece); !lent.ok()) {
       let_go_of_slots(Transfer::Pieces(returns.begin(), returns.begin() + static_cast<std::ptrdiff_t>(i)));
-      return error;
+      return lent;
     }
     piece.iov_mhandle = arena_->region();
     named.resize(returns.size());
     named[i] = {arena_->offset_of(piece.iov_base), static_cast<std::uint32_t>(piece.iov_len)};
   }
-  return 0;
+  return {};
 }
 
 void Peer::let_go_of_slots(const Transfer::Pieces& returns) {

@@ -22,7 +22,7 @@ const char* words_of(Refusal why) {
 
 }  // namespace
 
-void Peer::say_connecting(const sockaddr_storage& address) {
+void Peer::log_connecting(const sockaddr_storage& address) {
   log_.say(config_.target, [&] {
     if (link_ == nullptr) return "no connection to " + text_of(address) + " can be made";
     return (link_->is_up() ? "asked for on the connection to " : "connects to ") + text_of(address);
@@ -30,17 +30,17 @@ void Peer::say_connecting(const sockaddr_storage& address) {
 }
 
 // The way is known; the next one is news again.
-void Peer::say_open() {
+void Peer::log_open() {
   log_.forget();
   log_.say(config_.target, [&] { return "answers at " + text_of(link_->address()); });
   log_.forget();
 }
 
-void Peer::say_refused(Refusal why) {
+void Peer::log_refused(Refusal why) {
   log_.say(config_.target, [&] { return "refused at " + text_of(link_->address()) + ": " + words_of(why); });
 }
 
-void Peer::say_gone() {
+void Peer::log_gone() {
   if (is_closed_) return;
   log_.say(config_.target, [&] {
     const char* const why = link_->was_silent()   ? "nothing is heard of it"
@@ -50,7 +50,7 @@ void Peer::say_gone() {
   });
 }
 
-void Peer::say_lost(int error) {
+void Peer::log_lost(int error) {
   if (error != 0) log_.say(config_.target, [&] { return std::string("given up: ") + std::strerror(error); });
   log_.forget();
 }

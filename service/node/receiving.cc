@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace exs::svc {
 namespace {
 
@@ -12,13 +14,13 @@ constexpr std::uint64_t kNoTicket = 0;
 }  // namespace
 
 Receiving::Result Receiving::take(Link& link, const Header& header, Bytes frame) {
-  using Turn = Incoming<Arrival>::Place;
+  using Turn = Incoming<Arrival>::MessageTurn;
   const std::optional<Data> data = decode_data(frame, header);
-  const Turn turn = incoming_.place_of(header.number);
-  if (!data || turn == Turn::kOutOfTurn) return Result::kLie;
+  const Turn turn = incoming_.turn_of(header.number);
+  if (!data || turn == Turn::kOutOfTurn) return Result::kProtocolError;
   const bool by_lane = data->lane_count.value_or(0) > 0;
   const bool by_bulk = data->longs.count > 0 && !by_lane;
-  if ((by_bulk && !link.takes_longs()) || (by_lane && !is_next_of_lane(*data))) return Result::kLie;
+  if ((by_bulk && !link.takes_longs()) || (by_lane && !is_next_of_lane(*data))) return Result::kProtocolError;
   if (turn == Turn::kTakenBefore) {
     incoming_.be_asked();
     if (!by_bulk) return Result::kAgain;
@@ -31,8 +33,8 @@ Receiving::Result Receiving::take(Link& link, const Header& header, Bytes frame)
   arrival.kind = data->kind;
   arrival.call = data->call;
   arrival.status = data->status;
-  Place where;
-  if (!owner_.begin(*data, arrival, where)) return Result::kLie;
+  Destination where;
+  if (!owner_.begin(*data, arrival, where)) return Result::kProtocolError;
   if (by_lane && arrival.message != nullptr) arrival.lane_count = lane_named_;
   arrival.is_here = !by_bulk && arrival.lane_count <= lane_written_;
   if (arrival.is_here && !incoming_.has_waiting()) {
@@ -84,6 +86,7 @@ void Receiving::lane_was_written(std::uint32_t transfers) {
 
 void Receiving::transfer_ended(std::uint64_t ticket, bool is_whole) {
   if (ticket == kNoTicket) return;
+  EXS_CHECK(moving_ > 0);
   --moving_;
   if (!is_whole) return;  // the link is ending
   incoming_.waiting(ticket).is_here = true;

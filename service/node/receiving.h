@@ -31,14 +31,14 @@ struct Arrival {
 class Receiving final : private TransferClient {
  public:
   // The memory for long items; without pieces they are discarded.
-  struct Place {
+  struct Destination {
     Transfer::Pieces pieces;
     std::shared_ptr<void> keeps;
   };
   class Owner {
    public:
     // Prepares the arrival of a message and the place of its long items. Returns false if the message breaks the protocol.
-    virtual bool begin(const Data& data, Arrival& arrival, Place& place) = 0;
+    virtual bool begin(const Data& data, Arrival& arrival, Destination& place) = 0;
     // The message is complete and accepted; called in the order of sending.
     virtual void arrived(Arrival arrival) = 0;
 
@@ -50,7 +50,7 @@ class Receiving final : private TransferClient {
   Receiving(const Receiving&) = delete;
   Receiving& operator=(const Receiving&) = delete;
 
-  enum class Result { kTaken, kAgain, kLie };
+  enum class Result { kTaken, kAgain, kProtocolError };
   // kAgain: the message had been accepted before.
   Result take(Link& link, const Header& header, Bytes frame);
   // Leaves the message unaccepted, so it comes again on another link. Returns false if it breaks the protocol.
@@ -71,7 +71,7 @@ class Receiving final : private TransferClient {
 
   [[nodiscard]] std::uint64_t accepted() const noexcept { return incoming_.accepted(); }
   [[nodiscard]] bool owes_ack() const noexcept { return incoming_.owes_ack(); }
-  void tell() noexcept { incoming_.tell(); }
+  void note_acknowledged() noexcept { incoming_.note_acknowledged(); }
   // Exs is using memory for long items.
   [[nodiscard]] bool is_moving() const noexcept { return moving_ > 0; }
 

@@ -5,13 +5,15 @@
 #include <map>
 #include <optional>
 
+#include "base/check.h"
+
 namespace exs::svc {
 namespace {
 
 // All arenas of the process, by their end addresses.
 struct Known {
-  std::mutex lock;
-  std::map<std::uintptr_t, std::weak_ptr<ReturnArena>> by_end;
+  Mutex lock;
+  std::map<std::uintptr_t, std::weak_ptr<ReturnArena>> by_end EXS_GUARDED_BY(lock);
 };
 Known& known() {
   static Known all;
@@ -24,17 +26,17 @@ std::uintptr_t number_of(const void* address) {
 
 }  // namespace
 
-ReturnArena::ReturnArena(std::size_t bytes, std::shared_ptr<std::mutex> node_lock)
+ReturnArena::ReturnArena(std::size_t bytes, std::shared_ptr<Mutex> node_lock)
     : bytes_(bytes),
       node_lock_(std::move(node_lock)),
       space_(bytes),
       start_(static_cast<std::uint8_t*>(exs_alloc(bytes, &region_))) {}
 
-std::shared_ptr<ReturnArena> ReturnArena::make(std::size_t bytes, std::shared_ptr<std::mutex> node_lock) {
+std::shared_ptr<ReturnArena> ReturnArena::make(std::size_t bytes, std::shared_ptr<Mutex> node_lock) {
   auto arena = std::make_shared<ReturnArena>(bytes, std::move(node_lock));
   if (arena->start_ == nullptr) return {};
   Known& all = known();
-  const std::lock_guard guard(all.lock);
+  const LockGuard guard(all.lock);
   all.by_end.emplace(number_of(arena->start_) + bytes, arena);
   return arena;
 }
@@ -43,7 +45,7 @@ ReturnArena::~ReturnArena() {
   if (start_ == nullptr) return;
   {
     Known& all = known();
-    const std::lock_guard guard(all.lock);
+    const LockGuard guard(all.lock);
     all.by_end.erase(number_of(start_) + bytes_);
   }
   exs_free(start_);
@@ -52,7 +54,7 @@ ReturnArena::~ReturnArena() {
 std::shared_ptr<ReturnArena> ReturnArena::at(const void* address) {
   std::shared_ptr<ReturnArena> arena;  // destroyed last, because its destructor takes the lock
   Known& all = known();
-  const std::lock_guard guard(all.lock);
+  const LockGuard guard(all.lock);
   const auto next = all.by_end.upper_bound(number_of(address));
   if (next != all.by_end.end()) arena = next->second.lock();
   return arena != nullptr && arena->contains(address) ? arena : nullptr;
@@ -71,22 +73,25 @@ void* ReturnArena::take(std::size_t length_bytes) {
   return start ? start_ + *start : nullptr;
 }
 
-int ReturnArena::give_back(const void* slot) {
+Status ReturnArena::give_back(const void* slot) {
   const std::size_t start = offset_of(slot);
-  if (!space_.is_slot(start)) return EINVAL;
-  if (lent_.contains(start)) return EBUSY;
+  if (!space_.is_slot(start)) return Status(EINVAL);
+  if (lent_.contains(start)) return Status(EBUSY);
   space_.give_back(start);
-  return 0;
+  return {};
 }
 
-int ReturnArena::lend(const exs_iovec_t& piece) {
+Status ReturnArena::lend(const exs_iovec_t& piece) {
   const std::optional<std::size_t> slot = space_.slot_of(offset_of(piece.iov_base), piece.iov_len);
-  if (!slot) return EINVAL;
-  return lent_.insert(*slot).second ? 0 : EBUSY;
+  if (!slot) return Status(EINVAL);
+  return lent_.insert(*slot).second ? Status() : Status(EBUSY);
 }
 
 void ReturnArena::let_go(const exs_iovec_t& piece) {
-  lent_.erase(*space_.slot_of(offset_of(piece.iov_base), piece.iov_len));
+  const std::optional<std::size_t> slot = space_.slot_of(offset_of(piece.iov_base), piece.iov_len);
+  EXS_CHECK(slot.has_value());  // a lent slot is not given back
+  const std::size_t taken_back = lent_.erase(*slot);
+  EXS_CHECK(taken_back == 1);
 }
 
 }  // namespace exs::svc

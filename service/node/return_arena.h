@@ -9,9 +9,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <set>
 
+#include "base/drive_lock.h"
+#include "base/status.h"
 #include "exs/exs.h"
 #include "service/flow/slot_space.h"
 
@@ -20,8 +21,8 @@ namespace exs::svc {
 class ReturnArena {
  public:
   // Returns NULL if memory ran out.
-  static std::shared_ptr<ReturnArena> make(std::size_t bytes, std::shared_ptr<std::mutex> node_lock);
-  ReturnArena(std::size_t bytes, std::shared_ptr<std::mutex> node_lock);
+  static std::shared_ptr<ReturnArena> make(std::size_t bytes, std::shared_ptr<Mutex> node_lock);
+  ReturnArena(std::size_t bytes, std::shared_ptr<Mutex> node_lock);
   // Exs must not be using it any more.
   ~ReturnArena();
   ReturnArena(const ReturnArena&) = delete;
@@ -29,17 +30,17 @@ class ReturnArena {
 
   // Returns the arena that contains this address, or NULL. Thread: any.
   static std::shared_ptr<ReturnArena> at(const void* address);
-  [[nodiscard]] std::mutex& node_lock() const noexcept { return *node_lock_; }
+  [[nodiscard]] Mutex& node_lock() const noexcept { return *node_lock_; }
 
   // Returns NULL if there is no room.
   void* take(std::size_t length_bytes);
-  // Returns 0 or an errno value: EINVAL it is no slot; EBUSY a request has it.
-  int give_back(const void* slot);
+  // EINVAL it is no slot; EBUSY a request has it.
+  Status give_back(const void* slot);
   [[nodiscard]] bool is_empty() const noexcept { return space_.is_empty(); }
 
   [[nodiscard]] bool contains(const void* address) const noexcept;
-  // Lends this part of a slot to a request. Returns 0 or an errno value: EINVAL it is no part of a slot; EBUSY a request has the slot.
-  int lend(const exs_iovec_t& piece);
+  // Lends this part of a slot to a request. EINVAL it is no part of a slot; EBUSY a request has the slot.
+  Status lend(const exs_iovec_t& piece);
   void let_go(const exs_iovec_t& piece);
   [[nodiscard]] std::uint32_t offset_of(const void* address) const noexcept;
 
@@ -49,7 +50,7 @@ class ReturnArena {
 
  private:
   const std::size_t bytes_;
-  const std::shared_ptr<std::mutex> node_lock_;
+  const std::shared_ptr<Mutex> node_lock_;
   SlotSpace space_;
   exs_mhandle_t region_ = EXS_MHANDLE_INVALID;
   std::uint8_t* const start_;

@@ -2,6 +2,10 @@
 #include "service/node/sending.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "base/check.h"
 
 namespace exs::svc {
 namespace {
@@ -32,7 +36,7 @@ std::optional<Sending::Slot> Sending::add(const Data& data, Transfer::Pieces lon
 Outgoing::Opening Sending::open(Link& link, std::uint32_t alias, std::uint64_t instance,
                                 std::uint64_t accepted, bool is_known) {
   const Outgoing::Opening opening = outgoing_.open(instance, accepted, is_known, ending());
-  if (opening == Outgoing::Opening::kLie) return opening;
+  if (opening == Outgoing::Opening::kProtocolError) return opening;
   link_ = &link;
   alias_ = alias;
   return opening;
@@ -58,7 +62,9 @@ void Sending::make_void(Slot slot) {
 void Sending::replace(Slot slot, const Data& data) {
   FrameMemory& memory = owner_.memory();
   Kept& kept = memory.kept(slot);
+  EXS_CHECK(!kept.is_moving);
   kept = Kept();
+  kept.is_used = true;
   kept.kind = data.kind;
   kept.call = data.call;
   kept.length_bytes = static_cast<std::uint16_t>(encode_data(memory.room(slot), 0, 0, data).size());
@@ -135,16 +141,25 @@ bool Sending::send_all() {
 }
 
 void Sending::send_longs(Kept& kept, Slot slot, bool by_lane) {
-  kept.is_moving = true;
-  ++moving_;
-  if (!by_lane) return link_->send_longs(kept.longs, *this, slot);
-  lane_count_ += count_of_writes(kept);
-  lane_->write_longs(kept.longs, kept.places, *this, slot);
+  EXS_CHECK(!kept.is_moving);
+  try {
+    if (by_lane) {
+      lane_->write_longs(kept.longs, kept.places, *this, slot);
+      lane_count_ += count_of_writes(kept);
+    } else {
+      link_->send_longs(kept.longs, *this, slot);
+    }
+    kept.is_moving = true;
+    ++moving_;
+  } catch (const std::bad_alloc&) {
+    link_->end(ENOMEM);  // the frame has left without them
+  }
 }
 
 void Sending::transfer_ended(std::uint64_t ticket, bool) {
   const auto slot = static_cast<Slot>(ticket);
   Kept& kept = owner_.memory().kept(slot);
+  EXS_CHECK(kept.is_moving && moving_ > 0);
   kept.is_moving = false;
   --moving_;
   if (kept.fate) owner_.message_ended(slot, *kept.fate);

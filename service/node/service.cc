@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "service/names/statements.h"
 
 namespace exs::svc {
 namespace {
 
-constexpr std::int64_t kKeptNs = 60'000 * kNsPerMs;
+constexpr std::uint64_t kKeptNs = 60'000 * kNsPerMs;
 constexpr std::size_t kKeptMax = 4096;
 constexpr std::size_t kKeptEachMax = 1024;  // per principal
 
@@ -47,7 +48,7 @@ void Service::close_flows(const std::function<void(ServiceFlow&)>& say) {
 }
 
 std::vector<std::uint8_t> Service::record(const std::vector<sockaddr_storage>& addresses) {
-  epoch_ = std::max(static_cast<std::uint64_t>(since_1970_ms()), epoch() + 1);
+  epoch_ = std::max(since_1970_ms(), epoch() + 1);
   record_ = encode_record({config_.key.public_key(), epoch_, instance_, addresses}, config_.key);
   return record_;
 }
@@ -88,7 +89,8 @@ std::uint32_t Service::rights_of(const Flow& asked, const Statement& about) cons
   if (config_.only_from && (!asked.sender || id_of(asked.sender->key) != *config_.only_from)) return 0;
   const std::optional<CapabilityProof>& shown = asked.capability;
   if (!shown) return config_.only_with_capability ? 0 : EXS_SVC_ALL;
-  const bool is_late = shown->expires_ms != 0 && since_1970_ms() >= shown->expires_ms;
+  const bool is_late =
+      shown->expires_ms != 0 && static_cast<std::int64_t>(since_1970_ms()) >= shown->expires_ms;
   if (is_late || shown->serial < config_.serial_min || !proves(config_.key, *shown, about)) return 0;
   return shown->rights & EXS_SVC_ALL;
 }
@@ -121,7 +123,7 @@ ServiceFlow* Service::find_or_make(const Flow& asked, const Principal& principal
 void Service::link_has_gone(ServiceFlow& flow) {
   flow.close();
   if (flow.is_left) return erase(flow.name());
-  keep(flow, now_ns());
+  keep(flow, boottime_ns());
   forget_old_ones();
   host_.wake_at(due_ns());
 }
@@ -140,35 +142,44 @@ void Service::erase(FlowName name) {
 }
 
 // Keeps a flow without a link, in case its sender comes back.
-void Service::keep(const ServiceFlow& flow, std::int64_t now) {
+void Service::keep(const ServiceFlow& flow, std::uint64_t now) {
+  EXS_DEBUG_CHECK(std::none_of(kept_.begin(), kept_.end(),
+                               [&flow](const auto& entry) { return entry.first == flow.name(); }));
   if (flow.share().flows_kept == kKeptEachMax) forget_oldest_of(flow.share());
   ++flow.share().flows_kept;
   kept_.emplace_back(flow.name(), now);
 }
 
 void Service::take_from_kept(const ServiceFlow& flow) {
-  flow.share().flows_kept -=
+  const std::size_t taken =
       std::erase_if(kept_, [&flow](const auto& entry) { return entry.first == flow.name(); });
+  EXS_CHECK(flow.share().flows_kept >= taken);
+  flow.share().flows_kept -= taken;
 }
 
 void Service::forget_oldest_of(const Share& share) {
   const auto is_of_share = [&](const auto& entry) { return &flows_.at(entry.first)->share() == &share; };
-  forget(std::find_if(kept_.begin(), kept_.end(), is_of_share));
+  const auto oldest = std::find_if(kept_.begin(), kept_.end(), is_of_share);
+  EXS_CHECK(oldest != kept_.end());
+  forget(oldest);
 }
 
 void Service::forget(Kept::iterator one) {
-  --flows_.at(one->first)->share().flows_kept;
+  Share& share = flows_.at(one->first)->share();
+  EXS_CHECK(share.flows_kept > 0);
+  --share.flows_kept;
   erase(one->first);
   kept_.erase(one);
 }
 
-std::int64_t Service::due_ns() const noexcept {
-  return kept_.empty() ? kNever : after(kept_.front().second, kKeptNs);
+std::uint64_t Service::due_ns() const noexcept {
+  return kept_.empty() ? kNeverNs : time_after(kept_.front().second, kKeptNs);
 }
 
 void Service::forget_old_ones() {
-  const std::int64_t before = now_ns() - kKeptNs;
-  while (!kept_.empty() && (kept_.size() > kKeptMax || kept_.front().second <= before)) forget(kept_.begin());
+  const std::uint64_t now = boottime_ns();
+  while (!kept_.empty() && (kept_.size() > kKeptMax || time_after(kept_.front().second, kKeptNs) <= now))
+    forget(kept_.begin());
 }
 
 // ---------------------------------------------------------------- replies
@@ -180,9 +191,9 @@ ServiceFlow* Service::find_call(const CallName& name) const {
   return flow != flows_.end() && flow->second->has_call(name.call) ? flow->second.get() : nullptr;
 }
 
-int Service::reply(const CallName& name, Data& data, Transfer::Pieces longs, void* handle) {
+Status Service::reply(const CallName& name, Data& data, Transfer::Pieces longs, void* handle) {
   ServiceFlow* const flow = find_call(name);
-  return flow == nullptr ? ECANCELED : flow->reply(data, std::move(longs), handle);
+  return flow == nullptr ? Status(ECANCELED) : flow->reply(data, std::move(longs), handle);
 }
 
 void Service::leave_unanswered(const CallName& name) {
@@ -196,7 +207,7 @@ void Service::leave_unanswered(const CallName& name) {
 
 Stats Service::stats() const {
   Stats stats;
-  stats.open_ns = static_cast<std::uint64_t>(now_ns() - opened_ns_);
+  stats.open_ns = boottime_ns() - opened_ns_;
   stats.messages = messages_;
   stats.replies = replies_;
   stats.mailbox = mailbox_->count.load();

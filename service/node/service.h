@@ -16,6 +16,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/drive_lock.h"
+#include "base/status.h"
 #include "exs/service.h"
 #include "service/names/capability.h"
 #include "service/names/hold.h"
@@ -39,7 +41,7 @@ class Service {
     std::size_t windows_max_bytes = 0;
     std::size_t windows_each_max_bytes = 0;
     void* handle = nullptr;
-    std::shared_ptr<std::mutex> node_lock;
+    std::shared_ptr<Mutex> node_lock;
     std::optional<IdBytes> only_from;  // if set, the only sender admitted
     bool is_fenced = false;
   };
@@ -56,11 +58,11 @@ class Service {
   void leave(ServiceFlow& flow);
 
   // Forgets flows that have been without a link for too long.
-  void look_at_clock() { forget_old_ones(); }
-  [[nodiscard]] std::int64_t due_ns() const noexcept;
+  void run_timers() { forget_old_ones(); }
+  [[nodiscard]] std::uint64_t due_ns() const noexcept;
 
-  // Returns 0 or an errno value: EAGAIN, ECANCELED, ENOMEM.
-  int reply(const CallName& name, Data& data, Transfer::Pieces longs, void* handle);
+  // EAGAIN, ECANCELED, ENOMEM.
+  Status reply(const CallName& name, Data& data, Transfer::Pieces longs, void* handle);
   // The program released a request without answering it.
   void leave_unanswered(const CallName& name);
   void add_window(const Window& window) { windows_->add(window); }
@@ -68,20 +70,20 @@ class Service {
   void stop_moving();
   [[nodiscard]] bool is_moving() const;
 
-  bool has_name = false;  // the housekeeper answers for it
+  bool has_name = false;  // the name thread answers for it
 
   // Fences and ends; service_hold.cc. `hold` belongs to the claim that follows. A fenced service serves nobody until its lease is
   // granted.
-  std::shared_ptr<Hold> begin_hold(std::int64_t now);
+  std::shared_ptr<Hold> begin_hold(std::uint64_t now);
   [[nodiscard]] const Hold& hold() const noexcept { return *hold_; }
   // Tells senders to search again; nothing leaves or is accepted from now on.
-  void suspend(std::int64_t now);
+  void suspend(std::uint64_t now);
   void resume();
   [[nodiscard]] bool is_suspended() const noexcept { return is_suspended_; }
   // The time at which the program is notified.
-  [[nodiscard]] std::int64_t suspension_due_ns() const noexcept { return suspension_due_ns_; }
-  [[nodiscard]] bool is_suspension_due(std::int64_t now) const noexcept { return now >= suspension_due_ns_; }
-  void suspension_is_told() noexcept { suspension_due_ns_ = kNever; }
+  [[nodiscard]] std::uint64_t suspension_due_ns() const noexcept { return suspension_due_ns_; }
+  [[nodiscard]] bool is_suspension_due(std::uint64_t now) const noexcept { return now >= suspension_due_ns_; }
+  void suspension_was_reported() noexcept { suspension_due_ns_ = kNeverNs; }
   // Events that the program gets when the service resumes.
   void keep_back(const exs_svc_event_t& event) { kept_back_.push_back(event); }
   std::vector<exs_svc_event_t> take_back_events() { return std::exchange(kept_back_, {}); }
@@ -132,12 +134,12 @@ class Service {
 
  private:
   // Flows without a link, with the time since when, the oldest first.
-  using Kept = std::list<std::pair<FlowName, std::int64_t>>;
+  using Kept = std::list<std::pair<FlowName, std::uint64_t>>;
   [[nodiscard]] std::uint32_t rights_of(const Flow& flow, const Statement& about) const;
   ServiceFlow* find_or_make(const Flow& flow, const Principal& principal, bool& is_known);
   ServiceFlow* find_call(const CallName& name) const;
   void erase(FlowName name);
-  void keep(const ServiceFlow& flow, std::int64_t now);
+  void keep(const ServiceFlow& flow, std::uint64_t now);
   void take_from_kept(const ServiceFlow& flow);
   void forget_old_ones();
   void forget_oldest_of(const Share& share);
@@ -155,9 +157,9 @@ class Service {
   bool is_suspended_ = false;
   bool is_over_ = false;
   std::shared_ptr<Hold> hold_ = std::make_shared<Hold>(false);
-  std::int64_t suspension_due_ns_ = kNever;
+  std::uint64_t suspension_due_ns_ = kNeverNs;
   std::vector<exs_svc_event_t> kept_back_;
-  std::int64_t opened_ns_ = 0;
+  std::uint64_t opened_ns_ = 0;
   std::uint64_t messages_ = 0;  // since the instance began
   std::uint64_t replies_ = 0;
   std::shared_ptr<WindowMemory> windows_;

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "base/check.h"
 #include "service/node/service.h"
 
 namespace exs::svc {
@@ -13,18 +14,19 @@ namespace {
 
 // The instance of a sender's end, which never changes.
 constexpr std::uint64_t kOnlyLife = 1;
-constexpr std::int64_t kRoomAgainNs = 20 * kNsPerMs;  // pause while the link has no room
+constexpr std::uint64_t kRoomAgainNs = 20 * kNsPerMs;  // pause while the link has no room
 
 }  // namespace
 
 ServiceFlow::~ServiceFlow() {
-  service_.host().debts().forget(*this);
+  service_.host().pending_acks().forget(*this);
   if (lane_ != nullptr) lane_->forget_lane_client();
   sending_.give_up();
 }
 
 bool ServiceFlow::open(Link& link, std::uint32_t alias, std::uint32_t rights, std::uint64_t taken) {
-  if (sending_.open(link, alias, kOnlyLife, taken, true) == Outgoing::Opening::kLie) return false;
+  if (sending_.open(link, alias, kOnlyLife, taken, true) == Outgoing::Opening::kProtocolError) return false;
+  EXS_CHECK(link_ == nullptr);
   link_ = &link;
   alias_ = alias;
   rights_ = rights;
@@ -45,7 +47,7 @@ FrameMemory& ServiceFlow::memory() {
 }
 
 std::uint64_t ServiceFlow::accepted() {
-  receiving_.tell();
+  receiving_.note_acknowledged();
   return receiving_.accepted();
 }
 
@@ -65,8 +67,8 @@ void ServiceFlow::frame_arrived(const Header& header, Bytes frame) {
       return;
     }
     const Receiving::Result result = receiving_.take(*link_, header, frame);
-    if (result == Receiving::Result::kLie) return link_->refuse();
-    if (result == Receiving::Result::kAgain) service_.host().debts().note(*this);
+    if (result == Receiving::Result::kProtocolError) return link_->refuse();
+    if (result == Receiving::Result::kAgain) service_.host().pending_acks().add(*this);
     return;
   }
   if (!is_bare(frame)) return link_->refuse();
@@ -99,7 +101,7 @@ std::optional<Refusal> ServiceFlow::why_not(const Data& data) const {
   return {};
 }
 
-bool ServiceFlow::begin(const Data& data, Arrival& arrival, Receiving::Place& place) {
+bool ServiceFlow::begin(const Data& data, Arrival& arrival, Receiving::Destination& place) {
   if ((data.kind & kIsVoid) != 0) return true;
   const bool is_request = (data.kind & kIsRequest) != 0;
   if ((data.kind & kIsReply) != 0 || (is_request && has_call(data.call))) return false;
@@ -128,7 +130,7 @@ bool ServiceFlow::begin(const Data& data, Arrival& arrival, Receiving::Place& pl
   if (is_request) {
     if ((rights_ & EXS_SVC_RETURN) != 0) arrival.slots = data.returns;
     parts.call = CallName{name_, data.call};
-    parts.limit_ns = std::int64_t{data.limit_ms} * kNsPerMs;
+    parts.limit_ns = static_cast<std::int64_t>(data.limit_ms * kNsPerMs);
   }
   arrival.message.reset(make_message(std::move(parts)));
   if (arrival.message != nullptr) return true;
@@ -139,7 +141,7 @@ bool ServiceFlow::begin(const Data& data, Arrival& arrival, Receiving::Place& pl
 
 void ServiceFlow::arrived(Arrival arrival) {
   if (arrival.why) return refuse(arrival);
-  if (arrival.message == nullptr) return service_.host().debts().note(*this);
+  if (arrival.message == nullptr) return service_.host().pending_acks().add(*this);
   const bool is_request = (arrival.kind & kIsRequest) != 0;
   service_.count_message();
   if (is_request) calls_.push_back({arrival.call, std::move(arrival.slots), 0});
@@ -148,15 +150,15 @@ void ServiceFlow::arrived(Arrival arrival) {
   event.handle = service_.handle();
   event.service = static_cast<exs_svc*>(&service_);
   event.message = arrival.message.get();
-  service_.host().tell(event);
+  service_.host().report(event);
   static_cast<void>(arrival.message.release());
-  if (is_request) return service_.host().debts().note_for_later(*this);
-  service_.host().debts().note(*this);
+  if (is_request) return service_.host().pending_acks().add_deferred(*this);
+  service_.host().pending_acks().add(*this);
 }
 
 void ServiceFlow::refuse(const Arrival& arrival) {
   if (link_ == nullptr) return;
-  receiving_.tell();
+  receiving_.note_acknowledged();
   std::array<std::uint8_t, kHeaderBytes + 4> room;
   link_->send(encode_nack(room, alias_, arrival.number, *arrival.why));
 }
@@ -173,37 +175,39 @@ bool ServiceFlow::has_call(std::uint64_t number) const {
                      [number](const Call& call) { return call.number == number; });
 }
 
-int ServiceFlow::reply(Data& data, Transfer::Pieces longs, void* handle) {
+Status ServiceFlow::reply(Data& data, Transfer::Pieces longs, void* handle) {
   const bool is_last = (data.kind & kMoreFollow) == 0;
-  if (!is_last && calls_.size() + sending_.count() >= Outgoing::kMost) return EAGAIN;
+  if (!is_last && calls_.size() + sending_.count() >= Outgoing::kMost) return Status(EAGAIN);
   const auto call = find_call(data.call);
+  EXS_CHECK(call != calls_.end());  // the service has found it
   std::vector<std::uint32_t> places = places_of(*call, data.longs);
   if (!places.empty()) data.lane_count = 0;
-  if (!sending_.add(data, std::move(longs), handle, std::move(places))) return ENOMEM;
+  if (!sending_.add(data, std::move(longs), handle, std::move(places))) return Status(ENOMEM);
   call->slots_used += data.longs.count;
   if (is_last) calls_.erase(call);
   if (is_last && (data.kind & kUnanswered) == 0) service_.count_reply();
   send_all();
-  return 0;
+  return {};
 }
 
 void ServiceFlow::send_all() {
-  if (link_ != nullptr && !sending_.send_all()) service_.host().wake_at(after(now_ns(), kRoomAgainNs));
+  if (link_ != nullptr && !sending_.send_all())
+    service_.host().wake_at(time_after(boottime_ns(), kRoomAgainNs));
 }
 
 void ServiceFlow::message_ended(Sending::Slot slot, Fate fate) {
   const Kept& kept = memory().kept(slot);
-  if (!kept.longs.empty()) tell_sent(kept, fate == Fate::kTaken ? 0 : ECONNRESET);
+  if (!kept.longs.empty()) report_sent(kept, fate == Fate::kTaken ? 0 : ECONNRESET);
   memory().give_back(slot);
 }
 
-void ServiceFlow::tell_sent(const Kept& kept, int error) {
+void ServiceFlow::report_sent(const Kept& kept, int error) {
   exs_svc_event_t event{};
   event.type = EXS_SVC_EVT_SENT;
   event.error = error;
   event.handle = kept.handle;
   event.service = static_cast<exs_svc*>(&service_);
-  service_.host().tell(event);
+  service_.host().report(event);
 }
 
 // Returns nothing if the items do not all fit, or if there is nothing to write.
@@ -278,7 +282,7 @@ void ServiceFlow::cut_short(const std::vector<std::uint64_t>& waiting) {
   for (const std::uint64_t call : moved().calls) {
     if (std::find(waiting.begin(), waiting.end(), call) != waiting.end()) continue;
     nothing.call = call;
-    if (reply(nothing, {}, nullptr) != 0) return;  // memory may suffice the next time
+    if (!reply(nothing, {}, nullptr).ok()) return;  // memory may suffice the next time
   }
   // Frames must not change before the link is gone.
   if (link_ != nullptr && sending_.has_longs()) return link_->end();
@@ -286,7 +290,7 @@ void ServiceFlow::cut_short(const std::vector<std::uint64_t>& waiting) {
     nothing.call = kept.call;
     return nothing;
   };
-  sending_.replace_longs(instead, [this](const Kept& kept) { tell_sent(kept, ECONNRESET); });
+  sending_.replace_longs(instead, [this](const Kept& kept) { report_sent(kept, ECONNRESET); });
 }
 
 }  // namespace exs::svc

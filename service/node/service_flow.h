@@ -5,11 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
 #include "exs/service.h"
 #include "service/names/key.h"
-#include "service/node/debts.h"
 #include "service/node/link.h"
 #include "service/node/message.h"
+#include "service/node/pending_acks.h"
 #include "service/node/receiving.h"
 #include "service/node/sending.h"
 #include "service/wire/handover.h"
@@ -17,17 +18,17 @@
 namespace exs::svc {
 
 class Service;
-using FlowName =
-    std::pair<std::uint64_t, std::uint64_t>;  // number of the sender's node, and of the flow there
+// Number of the sender's node, and of the flow there.
+using FlowName = std::pair<std::uint64_t, std::uint64_t>;
 
 class ServiceHost {
  public:
-  virtual void tell(const exs_svc_event_t& event) = 0;
+  virtual void report(const exs_svc_event_t& event) = 0;
   // The sender cancelled this request. The program may not have seen it yet.
   virtual void take_back(const CallName& name) = 0;
-  virtual Debts& debts() = 0;
+  virtual PendingAcks& pending_acks() = 0;
   virtual FrameMemory& memory() = 0;
-  virtual void wake_at(std::int64_t time_ns) = 0;
+  virtual void wake_at(std::uint64_t time_ns) = 0;
 
  protected:
   ~ServiceHost() = default;
@@ -36,7 +37,7 @@ class ServiceHost {
 class ServiceFlow final : public LaneClient,
                           private Sending::Owner,
                           private Receiving::Owner,
-                          private Debtor {
+                          private AckSource {
  public:
   ServiceFlow(Service& service, FlowName name, const IdBytes& from, std::shared_ptr<Share> share)
       : service_(service), name_(name), from_(from), share_(std::move(share)) {}
@@ -71,7 +72,7 @@ class ServiceFlow final : public LaneClient,
   [[nodiscard]] std::size_t calls() const noexcept { return calls_.size(); }
   [[nodiscard]] bool has_call(std::uint64_t number) const;
   // Completes `data` for the reply before it is sent.
-  int reply(Data& data, Transfer::Pieces longs, void* handle);
+  Status reply(Data& data, Transfer::Pieces longs, void* handle);
   [[nodiscard]] bool is_moving() const noexcept { return sending_.is_moving() || receiving_.is_moving(); }
   [[nodiscard]] bool is_receiving() const noexcept { return receiving_.is_moving(); }
   [[nodiscard]] Service& service() const noexcept { return service_; }
@@ -86,14 +87,14 @@ class ServiceFlow final : public LaneClient,
  private:
   FrameMemory& memory() override;
   void message_ended(Sending::Slot slot, Fate fate) override;
-  bool begin(const Data& data, Arrival& arrival, Receiving::Place& place) override;
+  bool begin(const Data& data, Arrival& arrival, Receiving::Destination& place) override;
   void arrived(Arrival arrival) override;
   void acknowledge() override;
   void asked_how_it_is(const Header& header);
   [[nodiscard]] std::optional<Refusal> why_not(const Data& data) const;
   void refuse(const Arrival& arrival);
   void cancel(std::uint64_t call);
-  void tell_sent(const Kept& kept, int error);
+  void report_sent(const Kept& kept, int error);
   void lane_was_written(std::uint32_t) override {}  // never called at an acceptor
   void lane_has_gone() override;
   // A request without a reply.

@@ -5,16 +5,16 @@
 
 namespace exs::svc {
 
-std::shared_ptr<Hold> Service::begin_hold(std::int64_t now) {
+std::shared_ptr<Hold> Service::begin_hold(std::uint64_t now) {
   epoch_ = epoch();
   hold_ = std::make_shared<Hold>(config_.is_fenced);
   is_suspended_ = config_.is_fenced;
   opened_ns_ = now;
-  suspension_due_ns_ = is_suspended_ ? after(now, Lease::kLeaseNs) : kNever;
+  suspension_due_ns_ = is_suspended_ ? time_after(now, Lease::kLeaseNs) : kNeverNs;
   return hold_;
 }
 
-void Service::suspend(std::int64_t now) {
+void Service::suspend(std::uint64_t now) {
   is_suspended_ = true;
   suspension_due_ns_ = now;
   let_go_of_flows(Refusal::kNoRoom);
@@ -22,7 +22,7 @@ void Service::suspend(std::int64_t now) {
 
 void Service::resume() {
   is_suspended_ = false;
-  suspension_due_ns_ = kNever;
+  suspension_due_ns_ = kNeverNs;
 }
 
 void Service::end() {
@@ -33,7 +33,7 @@ void Service::end() {
 
 // The flows stay known, so their senders can open them again.
 void Service::let_go_of_flows(Refusal why) {
-  const std::int64_t now = now_ns();
+  const std::uint64_t now = boottime_ns();
   for (const auto& [name, flow] : flows_) {
     Link* const link = flow->link();
     if (link == nullptr) continue;

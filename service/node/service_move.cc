@@ -1,8 +1,9 @@
-// Moves of a service: what it hands over, and how the heir takes that over.
+// Moves of a service: what it hands over, and how the adopter takes that over.
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <new>
 
+#include "base/check.h"
 #include "service/node/service.h"
 
 namespace exs::svc {
@@ -58,6 +59,7 @@ std::vector<std::uint64_t> calls_among(const std::vector<exs_svc_event_t>& waiti
 // ---------------------------------------------------------------- here
 
 void Service::freeze() {
+  EXS_CHECK(!is_frozen_ && !is_over_);
   is_frozen_ = true;
   mailbox_->is_frozen = true;
   for (const auto& [name, flow] : flows_)
@@ -65,6 +67,7 @@ void Service::freeze() {
 }
 
 void Service::thaw() {
+  EXS_CHECK(is_frozen_);
   is_frozen_ = false;
   mailbox_->is_frozen = false;
   let_go_of_flows(Refusal::kNoRoom);
@@ -99,9 +102,10 @@ void Service::leave_to(Bytes record) {
 
 bool Service::resume(const HandoverHead& head, const Handover& handover,
                      const std::shared_ptr<Windows>& keeps, std::vector<exs_svc_event_t>& events) {
+  EXS_CHECK(flows_.empty() && kept_.empty());  // an earlier preparation has been forgotten
   instance_ = head.instance;
   epoch_ = head.epoch;
-  const std::int64_t now = now_ns();
+  const std::uint64_t now = boottime_ns();
   // The sender of a flow proves its identity when it opens it again; until then the flow counts for nobody.
   const auto nobodys = std::make_shared<Share>(mailbox_);
   for (const MovedFlow& moved : handover.flows) {

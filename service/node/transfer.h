@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/clock.h"
 #include "exs/exs.h"
-#include "service/names/clock.h"
 
 namespace exs::svc {
 
@@ -32,8 +32,8 @@ class TransferClient {
 };
 
 // The time for these bytes on the slowest network that is supported.
-constexpr std::int64_t slowest_ns(std::uint64_t bytes) noexcept {
-  return static_cast<std::int64_t>(bytes / 1024) * kNsPerMs;
+constexpr std::uint64_t slowest_ns(std::uint64_t bytes) noexcept {
+  return static_cast<std::uint64_t>(bytes / 1024) * kNsPerMs;
 }
 
 class Transfer final : public EventTarget {

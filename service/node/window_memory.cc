@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/check.h"
+
 namespace exs::svc {
 namespace {
 
@@ -30,24 +32,26 @@ WindowMemory::WindowMemory(std::size_t most_bytes)
     : most_bytes_(most_bytes), has_library_(exs_init(EXS_VERSION) == 0) {}
 
 WindowMemory::~WindowMemory() {
+  const LockGuard guard(lock_);
+  EXS_CHECK(allocated_.size() == allocated_count_);  // windows of messages keep the memory
   for (const Window& window : allocated_) exs_free(window.start);
   if (has_library_) exs_fini();
 }
 
 void WindowMemory::add(const Window& window) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   of_program_.reserve(of_program_count_ + 1);
   ++of_program_count_;
   of_program_.push_back(window);
 }
 
 std::size_t WindowMemory::free_windows() {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   return of_program_.size();
 }
 
 void WindowMemory::withdraw() {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   is_withdrawn_ = true;
   of_program_.clear();
 }
@@ -56,7 +60,7 @@ std::shared_ptr<Windows> WindowMemory::take(std::span<const std::uint64_t> lengt
                                             const WindowQuota& quota) {
   auto windows = std::make_shared<Windows>(shared_from_this(), quota);
   windows->list.reserve(lengths.size());
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   for (const std::uint64_t length : lengths) {
     Window window;
     if (!take_one(length, quota, window)) {
@@ -108,6 +112,7 @@ bool WindowMemory::free_largest() {
                                         [](const Window& a, const Window& b) { return a.bytes < b.bytes; });
   if (largest == allocated_.end()) return false;
   exs_free(largest->start);
+  EXS_DEBUG_CHECK(allocated_count_ > 0 && allocated_bytes_ >= largest->bytes);
   allocated_bytes_ -= largest->bytes;
   --allocated_count_;
   allocated_.erase(largest);
@@ -115,7 +120,7 @@ bool WindowMemory::free_largest() {
 }
 
 void WindowMemory::give_back(const std::vector<Window>& windows) noexcept {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   for (const Window& window : windows)
     if (!window.is_of_program || !is_withdrawn_) put(window);
 }

@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/drive_lock.h"
 #include "exs/exs.h"
 
 namespace exs::svc {
@@ -68,22 +68,22 @@ class WindowMemory : public std::enable_shared_from_this<WindowMemory> {
   void withdraw();
 
  private:
-  bool take_one(std::uint64_t length, const WindowQuota& quota, Window& window);
-  void put(const Window& window) noexcept {
+  bool take_one(std::uint64_t length, const WindowQuota& quota, Window& window) EXS_REQUIRES(lock_);
+  void put(const Window& window) noexcept EXS_REQUIRES(lock_) {
     (window.is_of_program ? of_program_ : allocated_).push_back(window);
   }
-  bool allocate(std::size_t bytes, Window& window);
-  bool free_largest();
+  bool allocate(std::size_t bytes, Window& window) EXS_REQUIRES(lock_);
+  bool free_largest() EXS_REQUIRES(lock_);
 
   const std::size_t most_bytes_;
   const bool has_library_;
-  std::mutex lock_;
-  bool is_withdrawn_ = false;
-  std::size_t allocated_bytes_ = 0;
-  std::vector<Window> of_program_;  // free windows of the program
-  std::vector<Window> allocated_;   // free allocated ones
-  std::size_t of_program_count_ = 0;
-  std::size_t allocated_count_ = 0;
+  Mutex lock_;
+  bool is_withdrawn_ EXS_GUARDED_BY(lock_) = false;
+  std::size_t allocated_bytes_ EXS_GUARDED_BY(lock_) = 0;
+  std::vector<Window> of_program_ EXS_GUARDED_BY(lock_);  // free windows of the program
+  std::vector<Window> allocated_ EXS_GUARDED_BY(lock_);   // free allocated ones
+  std::size_t of_program_count_ EXS_GUARDED_BY(lock_) = 0;
+  std::size_t allocated_count_ EXS_GUARDED_BY(lock_) = 0;
 };
 
 }  // namespace exs::svc

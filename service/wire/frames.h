@@ -92,8 +92,8 @@ struct Flow {
   std::uint64_t client = 0;  // random number of the sender's node; with flow_number it names the flow
   std::uint64_t flow_number = 0;
   std::uint64_t instance = 0;  // the service's instance that the frame's ack refers to; 0: none
-  std::optional<Sender> sender;
-  std::optional<CapabilityProof> capability;
+  std::optional<Sender> sender{};
+  std::optional<CapabilityProof> capability{};
 };
 inline constexpr std::uint8_t kHasSender = 1;
 inline constexpr std::uint8_t kHasCapability = 2;
@@ -115,15 +115,15 @@ struct Stats {
   std::uint64_t flows = 0;
   std::uint64_t windows_free = 0;
 };
-inline constexpr std::size_t kStatsBytes = kHeaderBytes + 7 * 8;
+inline constexpr std::size_t kStatsBytes = kHeaderBytes + std::size_t{7} * 8;
 
 // The kind of a DATA frame.
 inline constexpr std::uint8_t kIsRequest = 1;
 inline constexpr std::uint8_t kIsReply = 2;
 inline constexpr std::uint8_t kMoreFollow = 4;  // parts of the reply
 inline constexpr std::uint8_t kUnanswered = 8;  // a reply that the library gives in place of the service
-inline constexpr std::int32_t kUnansweredAtMove =
-    1;  // status of a request that the program had when its service moved
+// Status of a request that the program had when its service moved.
+inline constexpr std::int32_t kUnansweredAtMove = 1;
 inline constexpr std::uint8_t kHasLongItems = 16;
 inline constexpr std::uint8_t kIsVoid = 32;  // a number without a message
 inline constexpr std::uint8_t kHasReturns = 64;

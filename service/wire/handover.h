@@ -10,7 +10,7 @@
 
 namespace exs::svc {
 
-// The two requests to an heir.
+// The two requests to an adopter.
 enum class HandoverStep : std::uint8_t {
   kPrepare = 1,  // take this, and be ready
   kCommit = 2    // become the service

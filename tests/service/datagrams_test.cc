@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_source_has_twenty_answers_a_second) {
   AnswerRate rate;
   const sockaddr_storage one = *parse_address("192.0.2.1:1");
   const sockaddr_storage other = *parse_address("192.0.2.2:1");
-  std::int64_t now = 1;
+  std::uint64_t now = 1;
   for (int i = 0; i < 20; ++i) BOOST_TEST(rate.allows(one, now));
   BOOST_TEST(!rate.allows(one, now));
   // Expect: another port is the same source, and another host is another.
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(all_sources_have_a_thousand_answers_a_second_and_little_mem
   int answers = 0;
   for (std::uint32_t i = 0; i < 100'000; ++i) {  // in ten seconds
     std::memcpy(&host.s6_addr[8], &i, sizeof i);
-    answers += rate.allows(source, 1 + std::int64_t{i} * kNsPerMs / 10) ? 1 : 0;
+    answers += rate.allows(source, 1 + std::uint64_t{i} * kNsPerMs / 10) ? 1 : 0;
     BOOST_REQUIRE(rate.sources() <= AnswerRate::kSourcesMax);
   }
   BOOST_TEST(answers >= 10'000);

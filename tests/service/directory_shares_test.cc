@@ -28,9 +28,9 @@ class Stranger {
   explicit Stranger(DirectoryServer& server, const char* from = "127.0.0.1:0")
       : server_(server), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const sockaddr_storage own = *parse_address(from);
-    BOOST_REQUIRE(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&own), length_of(own)) == 0);
-    BOOST_REQUIRE(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&server.address()),
-                            length_of(server.address())) == 0);
+    BOOST_REQUIRE(::bind(socket_.get(), as_sockaddr(own), address_bytes(own)) == 0);
+    BOOST_REQUIRE(::connect(socket_.get(), as_sockaddr(server.address()), address_bytes(server.address())) ==
+                  0);
     say(encoded({.type = DirectoryType::kGreeting}));
     while (heard_.empty()) turn();
     nonce_ = decode_directory(heard_.front())->nonce;
@@ -81,7 +81,7 @@ class Stranger {
 
  private:
   DirectoryServer& server_;
-  Descriptor socket_;
+  UniqueFd socket_;
   Nonce nonce_{};
   FrameBytes in_;
   std::vector<FrameBytes> heard_;
@@ -167,10 +167,10 @@ BOOST_AUTO_TEST_CASE(a_budget_is_a_burst_and_a_share) {
 
 BOOST_AUTO_TEST_CASE(over_a_long_time_nobody_has_more_than_his_share) {
   Budget budget(25, 250 * kNsPerMs);
-  std::int64_t used_ns = 0;
-  constexpr std::int64_t kStepNs = 100'000;
-  constexpr std::int64_t kAllNs = 60'000 * kNsPerMs;
-  for (std::int64_t now = 0; now < kAllNs; now += kStepNs) {
+  std::uint64_t used_ns = 0;
+  constexpr std::uint64_t kStepNs = 100'000;
+  constexpr std::uint64_t kAllNs = 60'000 * kNsPerMs;
+  for (std::uint64_t now = 0; now < kAllNs; now += kStepNs) {
     if (budget.is_spent(now)) continue;
     budget.spend(kStepNs, now);
     used_ns += kStepNs;

@@ -69,7 +69,7 @@ struct Table {
                 }};
   std::vector<std::string> said;
 
-  Leases::Answer claim(Leases::Holder holder, const Key& key, std::uint64_t epoch, std::int64_t now) {
+  Leases::Answer claim(Leases::Holder holder, const Key& key, std::uint64_t epoch, std::uint64_t now) {
     const Record record = record_of(key, epoch);
     return leases.claim({record, encode_record(record, key), holder, 600, 0, false}, now);
   }
@@ -101,9 +101,9 @@ struct NoMoreThan {
 struct Client final : private ResolverClient {
   explicit Client(const sockaddr_storage& address) : directory(address, *this) {}
   void claim(const Key& key, std::uint64_t epoch, std::uint64_t instance) {
-    directory.claim(key.id(), {key, record_of(key, epoch, instance)}, now_ns());
+    directory.claim(key.id(), {key, record_of(key, epoch, instance)}, boottime_ns());
   }
-  void ask(const Key& key) { directory.ask(key.id(), now_ns()); }
+  void ask(const Key& key) { directory.ask(key.id(), boottime_ns()); }
 
   std::vector<Record> found_records;
   std::vector<Record> overtaken_by;
@@ -123,8 +123,7 @@ class RawClient {
  public:
   explicit RawClient(const sockaddr_storage& address)
       : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    BOOST_REQUIRE(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length_of(address)) ==
-                  0);
+    BOOST_REQUIRE(::connect(socket_.get(), as_sockaddr(address), address_bytes(address)) == 0);
   }
   void say(const FrameBytes& bytes) const {
     static_cast<void>(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
@@ -140,7 +139,7 @@ class RawClient {
   bool is_closed = false;
 
  private:
-  Descriptor socket_;
+  UniqueFd socket_;
 };
 
 struct World {
@@ -151,7 +150,7 @@ struct World {
     for (int turn = 0; !is_so(); ++turn) {
       BOOST_REQUIRE_MESSAGE(turn < kTurnsMax, "a hang");
       if (server != nullptr) server->turn(1);
-      for (Client* const client : clients) client->directory.step(now_ns());
+      for (Client* const client : clients) client->directory.step(boottime_ns());
     }
   }
   void turn_until(RawClient& client, const std::function<bool()>& is_so) const {
@@ -308,17 +307,17 @@ BOOST_AUTO_TEST_CASE(a_directory_goes_on_from_its_file) {
   {
     Table table;
     Journal journal(file.path());
-    BOOST_REQUIRE(journal.open(table.leases, 100, 0) == 0);
-    BOOST_TEST(journal.write(entry_of(held, 4, true)) == 0);
-    BOOST_TEST(journal.write(entry_of(lost, 5, true)) == 0);
-    BOOST_TEST(journal.write(entry_of(lost, 5, false)) == 0);
-    BOOST_TEST(journal.write(entry_of(held, 6, true)) == 0);
+    BOOST_REQUIRE(journal.open(table.leases, 100, 0).error() == 0);
+    BOOST_TEST(journal.write(entry_of(held, 4, true)).error() == 0);
+    BOOST_TEST(journal.write(entry_of(lost, 5, true)).error() == 0);
+    BOOST_TEST(journal.write(entry_of(lost, 5, false)).error() == 0);
+    BOOST_TEST(journal.write(entry_of(held, 6, true)).error() == 0);
     // Expect: another directory does not get it meanwhile.
-    BOOST_TEST(Journal(file.path()).open(table.leases, 100, 0) == EWOULDBLOCK);
+    BOOST_TEST(Journal(file.path()).open(table.leases, 100, 0).error() == EWOULDBLOCK);
   }
   Table table;
   Journal journal(file.path());
-  BOOST_REQUIRE(journal.open(table.leases, 100, 50) == 0);
+  BOOST_REQUIRE(journal.open(table.leases, 100, 50).error() == 0);
   BOOST_TEST(table.is_held(held));
   BOOST_TEST(!table.is_held(lost));
   BOOST_TEST((table.claim(1, lost, 4, 50) == Leases::Answer::kNewerKnown));
@@ -342,16 +341,16 @@ BOOST_AUTO_TEST_CASE(lines_that_are_torn_or_forged_say_nothing) {
   {
     Table table;
     Journal journal(file.path());
-    BOOST_REQUIRE(journal.open(table.leases, 100, 0) == 0);
+    BOOST_REQUIRE(journal.open(table.leases, 100, 0).error() == 0);
     BOOST_TEST(table.leases.entries().size() == 1U);
     BOOST_TEST(table.leases.find(key.id())->record.epoch == 5U);
-    BOOST_TEST(journal.write(entry_of(other, 7, true)) == 0);
+    BOOST_TEST(journal.write(entry_of(other, 7, true)).error() == 0);
   }
   // Expect: what was written behind the torn one is whole.
   Table table;
-  BOOST_REQUIRE(Journal(file.path()).open(table.leases, 100, 0) == 0);
+  BOOST_REQUIRE(Journal(file.path()).open(table.leases, 100, 0).error() == 0);
   BOOST_TEST(table.is_held(other));
-  BOOST_TEST(Journal("/nowhere/services").open(table.leases, 100, 0) == ENOENT);
+  BOOST_TEST(Journal("/nowhere/services").open(table.leases, 100, 0).error() == ENOENT);
 }
 
 BOOST_AUTO_TEST_CASE(who_is_not_in_the_file_is_not_fenced) {
@@ -360,8 +359,8 @@ BOOST_AUTO_TEST_CASE(who_is_not_in_the_file_is_not_fenced) {
   Journal journal(file.path());
   Leases leases(
       10, 10, [](const auto&, const auto&, auto) {},
-      [&](const Leases::Entry& entry) { return journal.write(entry) == 0; });
-  BOOST_REQUIRE(journal.open(leases, 100, 0) == 0);
+      [&](const Leases::Entry& entry) { return journal.write(entry).error() == 0; });
+  BOOST_REQUIRE(journal.open(leases, 100, 0).error() == 0);
   BOOST_TEST(!journal.is_doubtful());
   const auto fenced = [&](const Key& whose) {
     Leases::Entry entry = entry_of(whose, 5, true);
@@ -382,7 +381,7 @@ BOOST_AUTO_TEST_CASE(who_is_not_in_the_file_is_not_fenced) {
   copy.write(file.text());
   Table table;
   Journal next(copy.path());
-  BOOST_REQUIRE(next.open(table.leases, 100, 0) == 0);
+  BOOST_REQUIRE(next.open(table.leases, 100, 0).error() == 0);
   BOOST_TEST(!next.is_doubtful());
   BOOST_TEST(table.is_held(key));
   BOOST_TEST(table.is_held(other));
@@ -397,7 +396,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_torn_is_in_doubt) {
     file.write(text);
     Table table;
     Journal journal(file.path());
-    BOOST_REQUIRE(journal.open(table.leases, 100, 0) == 0);
+    BOOST_REQUIRE(journal.open(table.leases, 100, 0).error() == 0);
     BOOST_TEST(journal.is_doubtful() == is_doubtful);
   }
 }
@@ -407,16 +406,16 @@ BOOST_AUTO_TEST_CASE(a_file_that_has_grown_is_written_anew) {
   const OwnFile file;
   Table table;
   Journal journal(file.path());
-  BOOST_REQUIRE(journal.open(table.leases, 100, 0) == 0);
+  BOOST_REQUIRE(journal.open(table.leases, 100, 0).error() == 0);
   BOOST_TEST((table.claim(1, key, 5, 0) == Leases::Answer::kHeld));
   for (int i = 0; i < 2'000; ++i) {
-    BOOST_TEST(journal.write(entry_of(key, 5, true)) == 0);
-    BOOST_TEST(journal.compact(table.leases) == 0);
+    BOOST_TEST(journal.write(entry_of(key, 5, true)).error() == 0);
+    BOOST_TEST(journal.compact(table.leases).error() == 0);
   }
   BOOST_TEST(journal.lines() < 1'024U);
   BOOST_TEST(file.text().size() < 500'000U);
   BOOST_TEST(::access((file.path() + ".new").c_str(), F_OK) == -1);
-  BOOST_TEST(Journal(file.path()).open(table.leases, 100, 0) == EWOULDBLOCK);
+  BOOST_TEST(Journal(file.path()).open(table.leases, 100, 0).error() == EWOULDBLOCK);
 }
 
 // ---------------------------------------------------------------- services
@@ -490,7 +489,7 @@ BOOST_FIXTURE_TEST_CASE(a_record_older_than_one_that_was_lost_is_outdated, World
   Client late(server->address());
   turn_until({&back}, [&] {
     late.claim(key, 5, 2);
-    late.directory.step(now_ns());
+    late.directory.step(boottime_ns());
     return !late.outdated_by.empty();
   });
   BOOST_TEST(late.outdated_by.back().epoch == 9U);
@@ -623,8 +622,8 @@ BOOST_FIXTURE_TEST_CASE(a_directory_that_was_starved_reads_who_has_greeted, Worl
   turn_until({}, [&] { return server->silent_connections() == clients.size(); });
   for (const auto& client : clients) client->say(greeting());
   // Longer than they have.
-  const std::int64_t until_ns = after(now_ns(), 2'100 * kNsPerMs);
-  while (now_ns() < until_ns) ::usleep(1000);
+  const std::uint64_t until_ns = time_after(boottime_ns(), 2'100 * kNsPerMs);
+  while (boottime_ns() < until_ns) ::usleep(1000);
   turn_until({}, [&] { return server->silent_connections() == 0; });
   BOOST_TEST(server->connections() == clients.size());
 }

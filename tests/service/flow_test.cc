@@ -45,7 +45,7 @@ class World {
   void open() {
     if (is_open_) return;
     const auto opening = outgoing_.open(instance_, incoming_.accepted(), is_known_, freeing());
-    EXS_HOLD(opening != Outgoing::Opening::kLie);
+    EXS_HOLD(opening != Outgoing::Opening::kProtocolError);
     is_known_ = true;
     is_open_ = true;
   }
@@ -60,13 +60,13 @@ class World {
     if (under_way_.empty()) return;
     const Outgoing::Next frame = under_way_.front();
     under_way_.pop_front();
-    switch (incoming_.place_of(frame.number)) {
-      case Turns::Place::kNext:
+    switch (incoming_.turn_of(frame.number)) {
+      case Turns::MessageTurn::kNext:
         incoming_.take();
         delivered_.push_back(frame.slot);
         break;
-      case Turns::Place::kTakenBefore: break;
-      case Turns::Place::kOutOfTurn: EXS_HOLD(!"a message was left out");
+      case Turns::MessageTurn::kTakenBefore: break;
+      case Turns::MessageTurn::kOutOfTurn: EXS_HOLD(!"a message was left out");
     }
     acks_.push_back(incoming_.accepted());
   }
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(a_service_cannot_take_what_was_not_sent) {
   Slots slots;
   outgoing.add(1);
   outgoing.add(2);
-  BOOST_CHECK(outgoing.open(7, 1, false, slots()) == Opening::kLie);
+  BOOST_CHECK(outgoing.open(7, 1, false, slots()) == Opening::kProtocolError);
   BOOST_CHECK(outgoing.open(7, 0, false, slots()) == Opening::kSameLife);
   outgoing.left();
   BOOST_TEST(!outgoing.accept(2, slots()));
@@ -321,21 +321,21 @@ BOOST_AUTO_TEST_CASE(what_is_not_all_here_holds_up_what_comes_behind_it) {
   turns.take_whole_ones(take);
   BOOST_TEST((taken == std::vector<std::uint32_t>{1, 2}));
   BOOST_TEST(turns.accepted() == 3U);
-  BOOST_CHECK(turns.place_of(3) == Turns::Place::kTakenBefore);
-  BOOST_CHECK(turns.place_of(4) == Turns::Place::kOutOfTurn);
-  BOOST_CHECK(turns.place_of(5) == Turns::Place::kNext);
+  BOOST_CHECK(turns.turn_of(3) == Turns::MessageTurn::kTakenBefore);
+  BOOST_CHECK(turns.turn_of(4) == Turns::MessageTurn::kOutOfTurn);
+  BOOST_CHECK(turns.turn_of(5) == Turns::MessageTurn::kNext);
   // Expect: the way breaks, and the fourth comes again.
   BOOST_TEST(turns.forget_waiting().size() == 1U);
-  BOOST_CHECK(turns.place_of(4) == Turns::Place::kNext);
+  BOOST_CHECK(turns.turn_of(4) == Turns::MessageTurn::kNext);
 }
 
 BOOST_AUTO_TEST_CASE(no_more_than_sixty_four_wait) {
   Turns turns;
   for (std::uint64_t number = 1; number <= Outgoing::kMost; ++number) {
-    BOOST_CHECK(turns.place_of(number) == Turns::Place::kNext);
+    BOOST_CHECK(turns.turn_of(number) == Turns::MessageTurn::kNext);
     turns.wait({0, false});
   }
-  BOOST_CHECK(turns.place_of(Outgoing::kMost + 1) == Turns::Place::kOutOfTurn);
+  BOOST_CHECK(turns.turn_of(Outgoing::kMost + 1) == Turns::MessageTurn::kOutOfTurn);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -144,10 +144,10 @@ BOOST_AUTO_TEST_CASE(a_head_comes_back_as_it_was) {
 BOOST_AUTO_TEST_CASE(the_key_of_a_door_follows_from_that_of_the_service) {
   std::array<std::uint8_t, Key::kSeedBytes> seed{};
   for (std::size_t i = 0; i < seed.size(); ++i) seed[i] = static_cast<std::uint8_t>(i);
-  const std::array<std::uint8_t, Key::kSeedBytes> door = {
+  const std::array<std::uint8_t, Key::kSeedBytes> endpoint = {
       0xd0, 0x59, 0x45, 0x25, 0x98, 0xa2, 0xce, 0x80, 0xb5, 0x8b, 0x1a, 0xcf, 0xbe, 0x65, 0xea, 0xec,
       0x09, 0xb9, 0xfc, 0xe0, 0x6d, 0x3b, 0xa3, 0x83, 0x4c, 0x8a, 0x34, 0x72, 0x18, 0x0f, 0x53, 0x2c};
-  BOOST_TEST((heir_key(Key(seed)).id() == Key(door).id()));
+  BOOST_TEST((adoption_key(Key(seed)).id() == Key(endpoint).id()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,6 +5,7 @@
 #include "service/names/directory.h"
 #include "tests/service/directory_world.h"
 #include "tests/service/hpp_world.h"
+#include "tests/service/outcomes.h"
 #include "tools/directory/server.h"
 
 using namespace std::chrono_literals;
@@ -32,9 +33,9 @@ class Rival final : private svc::ResolverClient {
   explicit Rival(const sockaddr_storage& address) : directory_(address, *this) {}
   void claim(const svc::Key& key) {
     directory_.claim(key.id(), {key, svc::test::record_of(key.public_key(), UINT64_MAX - 1, 7), true},
-                     svc::now_ns());
+                     boottime_ns());
   }
-  void step() { directory_.step(svc::now_ns()); }
+  void step() { directory_.step(boottime_ns()); }
 
  private:
   void found(const svc::Resolver& /*by*/, const svc::IdBytes& /*id*/,
@@ -47,7 +48,7 @@ class Rival final : private svc::ResolverClient {
 // Two nodes and a directory, which has turns of its own.
 struct FencedWorld {
   svc::test::OwnFile file;
-  svc::DirectoryServer directory{*svc::parse_address("127.0.0.1:0"), file.path(), false};
+  svc::DirectoryServer directory{*exs::parse_address("127.0.0.1:0"), file.path(), false};
   const std::string address = svc::text_of(directory.address());
   Loop loop;
   ServiceKey key;
@@ -69,7 +70,7 @@ struct FencedWorld {
     const svc::test::OwnFile stored;
     std::optional<svc::Key> loaded;
     key.store(stored.path());
-    BOOST_REQUIRE(svc::KeyFile::load(stored.path().c_str(), loaded) == 0);
+    BOOST_REQUIRE(exs::svc::test::take(svc::KeyFile::load(stored.path().c_str()), loaded) == 0);
     return *loaded;
   }
 };
@@ -92,15 +93,15 @@ BOOST_FIXTURE_TEST_CASE(a_service_moves_with_its_state, ServiceWorld) {
   const ServiceNode third(loop, patient());
   const ServicePeer peer(third, key.id());
   loop.spawn(count_requests(here, count, ends));
-  const auto take_over = [](const Service& heir, std::uint32_t& its,
+  const auto take_over = [](const Service& adopter, std::uint32_t& its,
                             std::vector<std::string>& all) -> Task<> {
-    BOOST_TEST(!heir.is_open());
-    const ServiceMessage state = (co_await heir.adopted()).value();
-    BOOST_TEST(heir.is_open());
+    BOOST_TEST(!adopter.is_open());
+    const ServiceMessage state = (co_await adopter.adopted()).value();
+    BOOST_TEST(adopter.is_open());
     BOOST_TEST_REQUIRE(state.long_item(0).size() == sizeof its);
     std::memcpy(&its, state.long_item(0).data(), sizeof its);
-    BOOST_TEST((co_await heir.adopted()).longs_count() == 0U);
-    co_await count_requests(heir, its, all);
+    BOOST_TEST((co_await adopter.adopted()).longs_count() == 0U);
+    co_await count_requests(adopter, its, all);
   };
   loop.spawn(take_over(there, moved_count, ends));
   loop.block_on([](const ServicePeer& to, const Service& from, const std::uint32_t& state) -> Task<> {

@@ -26,22 +26,22 @@ Leases::Entry entry_of(const Key& key, std::uint64_t epoch, std::uint64_t instan
 struct Saying {
   enum Kind { kClaim, kRenew, kRelease, kHeld, kDenied, kWait, kWanted, kRenewed };
   Kind kind = kClaim;
-  std::int64_t arrives = 0;
+  std::uint64_t arrives = 0;
   std::uint64_t epoch = 0;
   std::uint64_t instance = 0;
-  std::int64_t sent = 0;  // of a renewal
+  std::uint64_t sent = 0;  // of a renewal
 };
 
 // One direction of a connection: what is said arrives late, and in order.
 struct Way {
   std::deque<Saying> sayings;
-  void say(Saying saying, std::int64_t now, std::int64_t delay) {
-    const std::int64_t before = sayings.empty() ? now : sayings.back().arrives;
+  void say(Saying saying, std::uint64_t now, std::uint64_t delay) {
+    const std::uint64_t before = sayings.empty() ? now : sayings.back().arrives;
     saying.arrives = std::max(before, now + delay);
     sayings.push_back(saying);
   }
   template <class Take>
-  void arrive(std::int64_t now, Take take) {
+  void arrive(std::uint64_t now, Take take) {
     while (!sayings.empty() && sayings.front().arrives <= now) {
       const Saying saying = sayings.front();
       sayings.pop_front();
@@ -57,7 +57,7 @@ struct Owner {
   Leases::Holder connection = 0;
   std::size_t late_answers = 0;
   bool is_over = false;
-  std::int64_t renews_ns = 0;
+  std::uint64_t renews_ns = 0;
   Way to;
   Way from;
 };
@@ -67,7 +67,7 @@ class Model {
  public:
   explicit Model(std::uint64_t seed) : random_(seed) { owners_.resize(2); }
 
-  void step(std::int64_t now) {
+  void step(std::uint64_t now) {
     for (Owner& owner : owners_) be(owner, now);
     if (is_one_of(2)) leases_.end_late(now);
     for (Owner& owner : owners_)
@@ -84,12 +84,12 @@ class Model {
 
  private:
   bool is_one_of(std::uint64_t many) { return random_() % many == 0; }
-  std::int64_t delay() { return static_cast<std::int64_t>(random_() % (is_one_of(8) ? 700 : 60)) * kMs; }
-  void claim(Owner& owner, std::int64_t now) {
+  std::uint64_t delay() { return static_cast<std::uint64_t>(random_() % (is_one_of(8) ? 700 : 60)) * kMs; }
+  void claim(Owner& owner, std::uint64_t now) {
     owner.lease.claim_sent(now);
     owner.to.say({Saying::kClaim, 0, owner.epoch, owner.instance, 0}, now, delay());
   }
-  void begin_again(Owner& owner, std::int64_t now) {
+  void begin_again(Owner& owner, std::uint64_t now) {
     owner.late_answers += owner.lease.unanswered();
     owner.lease = Lease();
     owner.instance = ++instances_;
@@ -97,7 +97,7 @@ class Model {
     owner.is_over = false;
     if (owner.connection != 0) claim(owner, now);
   }
-  void disconnect(Owner& owner, std::int64_t now) {
+  void disconnect(Owner& owner, std::uint64_t now) {
     owner.lease.disconnected();
     owner.late_answers = 0;
     // What had left may arrive, or not.
@@ -111,7 +111,7 @@ class Model {
     leases_.leave(std::exchange(owner.connection, 0), now);
   }
 
-  void be(Owner& owner, std::int64_t now) {
+  void be(Owner& owner, std::uint64_t now) {
     if (owner.instance == 0 || (owner.is_over && is_one_of(20))) begin_again(owner, now);
     if (owner.connection != 0 && is_one_of(80)) disconnect(owner, now);
     if (owner.connection == 0 && is_one_of(6)) {
@@ -123,7 +123,7 @@ class Model {
     owner.renews_ns = now + 150 * kMs;
     owner.to.say({Saying::kRenew, 0, 0, 0, now}, now, delay());
   }
-  void hear(Owner& owner, const Saying& saying, std::int64_t now) {
+  void hear(Owner& owner, const Saying& saying, std::uint64_t now) {
     if (saying.kind == Saying::kRenewed) {
       owner.lease.renewed(saying.sent, now);
       if (!owner.is_over && !owner.lease.is_held() && owner.lease.unanswered() == 0) claim(owner, now);
@@ -143,7 +143,7 @@ class Model {
     if (saying.kind == Saying::kDenied) owner.is_over = true;
   }
 
-  void direct(Owner& owner, const Saying& saying, std::int64_t now) {
+  void direct(Owner& owner, const Saying& saying, std::uint64_t now) {
     const Leases::Holder holder = owner.connection;
     if (saying.kind == Saying::kRelease) return leases_.release(holder, key_.id(), now);
     if (saying.kind == Saying::kRenew) {
@@ -210,12 +210,12 @@ BOOST_AUTO_TEST_CASE(a_directory_that_begins_knows_the_fences_of_its_file_or_wai
   {
     Leases leases(4, 4, nothing);
     Journal journal(file.path());
-    BOOST_REQUIRE(journal.open(leases, 100, 0) == 0);
-    BOOST_TEST(journal.write(entry_of(key, 5, 1, 1)) == 0);
+    BOOST_REQUIRE(journal.open(leases, 100, 0).error() == 0);
+    BOOST_TEST(journal.write(entry_of(key, 5, 1, 1)).error() == 0);
   }
   Leases leases(4, 4, nothing);
   Journal journal(file.path());
-  BOOST_REQUIRE(journal.open(leases, 100, 50) == 0);
+  BOOST_REQUIRE(journal.open(leases, 100, 50).error() == 0);
   BOOST_TEST((leases.claim(entry_of(key, 6, 2, 2), 60) == Leases::Answer::kWait));
   BOOST_TEST((leases.claim(entry_of(key, 5, 1, 1), 60) == Leases::Answer::kHeld));
   Leases without(4, 4, nothing);
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(two_owners_never_serve_at_a_time) {
   std::size_t changes = 0;
   BOOST_TEST(exs::test::holds("fenced owners", [&] {
     Model model(exs::test::draw_bits(64));
-    for (std::int64_t now = 5000 * kMs; now < 15'000 * kMs; now += 10 * kMs) model.step(now);
+    for (std::uint64_t now = 5000 * kMs; now < 15'000 * kMs; now += 10 * kMs) model.step(now);
     served += model.served();
     changes += model.changes();
   }));

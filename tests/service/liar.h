@@ -11,10 +11,11 @@
 
 #include "exs/exs.h"
 #include "service/names/address.h"
-#include "service/names/housekeeper.h"
+#include "service/names/name_service.h"
 #include "service/names/record.h"
 #include "service/names/statements.h"
 #include "service/node/link.h"
+#include "tests/service/outcomes.h"
 #include "tests/service/world.h"
 
 namespace exs::svc::test {
@@ -62,8 +63,8 @@ class Liar {
     auto liar = std::make_unique<Liar>(make_link_socket(address.ss_family));
     exs_fcntl(liar->socket(), EXS_F_SET_SMALL_MAX, message_bytes);
     exs_fcntl(liar->socket(), EXS_F_SET_SEND_CREDITS, credits);
-    const auto* const to = reinterpret_cast<const sockaddr*>(&address);
-    return exs_connect_sync(liar->socket(), to, length_of(address)) == 0 ? std::move(liar) : nullptr;
+    const auto* const to = as_sockaddr(address);
+    return exs_connect_sync(liar->socket(), to, address_bytes(address)) == 0 ? std::move(liar) : nullptr;
   }
   void say(const Frame& frame) const {
     BOOST_REQUIRE(exs_send_sync(socket_, frame.data(), frame.size(), 0, EXS_MHANDLE_UNREGISTERED) ==
@@ -98,10 +99,10 @@ class Served {
  public:
   explicit Served(const exs_svc_node_options_t* options = nullptr) : node(options), service_(node.open(key)) {
     std::optional<Record> record;
-    Descriptor asked;
+    UniqueFd asked;
     const exs_svc_id_t id = id_of(key);
     std::copy(std::begin(id.bytes), std::end(id.bytes), target.begin());
-    BOOST_REQUIRE(ask_host_name(target, asked) == 0);
+    BOOST_REQUIRE(exs::svc::test::take(ask_host_name(target), asked) == 0);
     while (!record) record = read_host_answer(asked.get(), target);
     address = record->addresses.front();
     thread_ = std::thread([this] {

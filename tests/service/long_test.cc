@@ -108,6 +108,7 @@ BOOST_AUTO_TEST_CASE(a_window_takes_what_fits_and_is_free_again_after_the_releas
   }
 }
 
+// shows: EXS_SVC_EVT_SENT ENOBUFS
 BOOST_AUTO_TEST_CASE(what_has_no_room_is_refused_and_the_next_one_is_taken) {
   options.memory_max = 1 << 20;
   right.open(key, &options);
@@ -148,6 +149,7 @@ BOOST_AUTO_TEST_CASE(nobody_gives_the_memory_back_with_the_reason) {
   BOOST_TEST(next_event({&hasty}, hasty, EXS_SVC_EVT_LOST).count == 0U);
 }
 
+// shows: EXS_SVC_EVT_SENT EACCES
 BOOST_AUTO_TEST_CASE(without_the_right_no_long_item_is_taken) {
   options.only_with_cap = 1;
   right.open(key, &options);

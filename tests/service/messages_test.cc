@@ -57,6 +57,7 @@ BOOST_AUTO_TEST_CASE(messages_of_a_peer_arrive_in_order) {
   BOOST_TEST(left.events.empty());
 }
 
+// shows: exs_svc_send_short EAGAIN
 BOOST_AUTO_TEST_CASE(sixty_four_messages_wait_for_a_service) {
   exs_svc_peer_t* const peer = left.peer(key);
   for (int i = 0; i < 64; ++i) BOOST_TEST(send(peer, {std::to_string(i)}) == 0);
@@ -97,6 +98,7 @@ BOOST_AUTO_TEST_CASE(a_ping_is_answered) {
   }
 }
 
+// shows: EXS_SVC_EVT_LOST ENOENT
 BOOST_AUTO_TEST_CASE(nobody_is_told_after_the_limit) {
   exs_svc_node_options_t options{};
   options.struct_bytes = sizeof options;
@@ -122,6 +124,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_told_after_the_limit) {
   BOOST_TEST(next_text({&hasty, &right}, right).items.front() == "y");
 }
 
+// shows: EXS_SVC_EVT_DROPPED ENOBUFS
 BOOST_AUTO_TEST_CASE(a_full_mailbox_drops_and_tells) {
   exs_svc_options_t options{};
   options.struct_bytes = sizeof options;
@@ -228,6 +231,7 @@ BOOST_AUTO_TEST_CASE(what_was_sent_before_a_node_ends_arrives) {
   ends.join();
 }
 
+// shows: EXS_SVC_EVT_LOST EDQUOT
 BOOST_AUTO_TEST_CASE(as_many_peers_as_the_service_wants) {
   exs_svc_node_options_t options{};
   options.struct_bytes = sizeof options;
@@ -344,6 +348,7 @@ BOOST_AUTO_TEST_CASE(a_wait_ends_at_its_limit) {
   BOOST_TEST(exs_svc_wait(left.get(), &event, 1, kMs) == 0);
 }
 
+// shows: exs_svc_send_short EMSGSIZE
 BOOST_AUTO_TEST_CASE(what_is_no_argument_is_refused) {
   exs_svc_event_t event;
   exs_svc_item_t item{nullptr, 1};

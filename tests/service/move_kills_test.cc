@@ -55,11 +55,11 @@ class Home {
 struct MovingSurvivor : AskingSurvivor {
   std::vector<Entry> executed;
   std::unique_ptr<Home> owner = home("open");
-  std::unique_ptr<Home> heir = home("adopt");
+  std::unique_ptr<Home> adopter = home("adopt");
 
   MovingSurvivor() {
     turn_until_said(*owner, Happened::kOpened);
-    turn_until_said(*heir, Happened::kWaiting);
+    turn_until_said(*adopter, Happened::kWaiting);
   }
   std::unique_ptr<Home> home(const char* role) {
     const char* const mover = std::getenv("EXS_SERVICE_MOVER");
@@ -70,7 +70,7 @@ struct MovingSurvivor : AskingSurvivor {
     ask_what_fits(SIZE_MAX);
     take_events();
     if (owner != nullptr) owner->read(executed);
-    if (heir != nullptr) heir->read(executed);
+    if (adopter != nullptr) adopter->read(executed);
   }
   // What a process says, when it does.
   Happened next(Home& of) {
@@ -89,7 +89,7 @@ struct MovingSurvivor : AskingSurvivor {
       BOOST_REQUIRE(turns < kTurnsMax);
       take_events();
       owner->read(executed);
-      heir->read(executed);
+      adopter->read(executed);
     }
   }
   [[nodiscard]] std::size_t check() const {
@@ -104,12 +104,12 @@ struct MovingSurvivor : AskingSurvivor {
     ++outcomes[what];
     if (what == Happened::kMoved) {  // and it waits for the next
       turn_until_said(*owner, Happened::kWaiting);
-      heir = std::exchange(owner, home("open"));
+      adopter = std::exchange(owner, home("open"));
       return turn_until_said(*owner, Happened::kOpened);
     }
     if (what == Happened::kUnknown) turn_until_said(*owner, Happened::kOpened);
-    heir = home("adopt");
-    turn_until_said(*heir, Happened::kWaiting);
+    adopter = home("adopt");
+    turn_until_said(*adopter, Happened::kWaiting);
   }
   void settle_without_owner() {
     owner = home("open");
@@ -119,12 +119,12 @@ struct MovingSurvivor : AskingSurvivor {
     }
     // What waited has it.
     ++outcomes[Happened::kAdopted];
-    turn_until_said(*heir, Happened::kAdopted);
-    owner = std::exchange(heir, home("adopt"));
-    turn_until_said(*heir, Happened::kWaiting);
+    turn_until_said(*adopter, Happened::kAdopted);
+    owner = std::exchange(adopter, home("adopt"));
+    turn_until_said(*adopter, Happened::kWaiting);
   }
   void kill_and_settle(bool is_heir) {
-    (is_heir ? heir : owner)->kill(executed);
+    (is_heir ? adopter : owner)->kill(executed);
     is_heir ? settle_without_heir() : settle_without_owner();
   }
   void tell_outcomes() const {
@@ -145,8 +145,8 @@ BOOST_AUTO_TEST_CASE(each_request_is_executed_once_however_often_the_service_mov
     owner->order(kMove);
     turn_until_said(*owner, Happened::kMoved);
     turn_until_said(*owner, Happened::kWaiting);
-    turn_until_said(*heir, Happened::kAdopted);
-    owner.swap(heir);
+    turn_until_said(*adopter, Happened::kAdopted);
+    owner.swap(adopter);
   }
   end();
   BOOST_TEST(check() == 0U);
@@ -181,14 +181,14 @@ BOOST_AUTO_TEST_CASE(each_request_ends_once_after_whichever_turn_of_a_move_one_d
     for (std::uint8_t turns = 1; !has_moved; ++turns, ++kills) {
       BOOST_REQUIRE(turns < kMost);
       for (const std::size_t enough = ended + choice() % 50; ended < enough;) turn();
-      const Home& victim = is_heir ? *heir : *owner;
+      const Home& victim = is_heir ? *adopter : *owner;
       const std::string death = {'d', static_cast<char>(turns)};
-      if (is_heir) heir->order(death);
+      if (is_heir) adopter->order(death);
       owner->order(is_heir ? kMove : death + kMove);
       for (int waits = 0; !has_moved && !victim.is_dead(); ++waits) {
         BOOST_REQUIRE(waits < kTurnsMax);
         turn();
-        has_moved = owner->has_said(Happened::kMoved) && heir->has_said(Happened::kAdopted);
+        has_moved = owner->has_said(Happened::kMoved) && adopter->has_said(Happened::kAdopted);
       }
       kill_and_settle(is_heir);
     }

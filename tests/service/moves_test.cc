@@ -4,6 +4,7 @@
 
 #include "service/names/key.h"
 #include "service/wire/handover.h"
+#include "tests/service/outcomes.h"
 #include "tests/service/victim.h"
 
 using namespace exs::svc::test;
@@ -17,8 +18,8 @@ namespace moves_test {
 exs_svc_id_t door_of(const OwnedKey& key) {
   const KeyFolder folder(key);
   std::optional<exs::svc::Key> read;
-  BOOST_REQUIRE(exs::svc::KeyFile::load(folder.path().c_str(), read) == 0);
-  const exs::svc::IdBytes bytes = exs::svc::heir_key(*read).id();
+  BOOST_REQUIRE(exs::svc::test::take(exs::svc::KeyFile::load(folder.path().c_str()), read) == 0);
+  const exs::svc::IdBytes bytes = exs::svc::adoption_key(*read).id();
   exs_svc_id_t id{};
   std::copy(bytes.begin(), bytes.end(), id.bytes);
   return id;
@@ -47,10 +48,10 @@ struct MovingWorld {
   }
   // The whole of it, while the program does what it has to.
   exs_svc_t* move_there(const std::function<void()>& meanwhile = [] {}) {
-    exs_svc_t* const heir = adopt(there);
+    exs_svc_t* const adopter = adopt(there);
     begin_move(service);
-    end_move(heir, 0, meanwhile);
-    return heir;
+    end_move(adopter, 0, meanwhile);
+    return adopter;
   }
   // Those that are there, which are released.
   static void take_each(TestNode& at, int type, const std::function<void(const exs_svc_event_t&)>& take) {
@@ -65,7 +66,7 @@ struct MovingWorld {
     }
   }
   void end_move(
-      exs_svc_t* heir, int error = 0, const std::function<void()>& meanwhile = [] {}) {
+      exs_svc_t* adopter, int error = 0, const std::function<void()>& meanwhile = [] {}) {
     turn_until(all, [&] {
       meanwhile();
       return count_events(here, EXS_SVC_EVT_MOVED) == 1;
@@ -76,7 +77,7 @@ struct MovingWorld {
     BOOST_TEST(moved.service == service);
     if (error != 0) return;
     const exs_svc_event_t adopted = next(there, EXS_SVC_EVT_ADOPTED);
-    BOOST_TEST(adopted.service == heir);
+    BOOST_TEST(adopted.service == adopter);
     BOOST_TEST(adopted.handle == &tag);
     exs_svc_release(adopted.message);
     exs_svc_close(service);
@@ -107,22 +108,23 @@ struct MovingWorld {
 BOOST_FIXTURE_TEST_SUITE(moves_test, MovingWorld)
 
 BOOST_AUTO_TEST_CASE(a_service_that_nobody_uses_moves) {
-  exs_svc_t* const heir = move_there();
+  exs_svc_t* const adopter = move_there();
   BOOST_TEST(send(peer, {"first"}) == 0);
   const exs_svc_event_t event = next(there, EXS_SVC_EVT_MESSAGE);
-  BOOST_TEST(event.service == heir);
+  BOOST_TEST(event.service == adopter);
   exs_svc_release(event.message);
 }
 
 // It has the name by which it waits, and says nothing.
+// shows: EXS_SVC_EVT_MOVED ETIMEDOUT
 BOOST_AUTO_TEST_CASE(a_move_to_a_process_that_is_stopped_ends_at_its_limit) {
   const KeyFolder folder(key);
-  const Victim heir(std::getenv("EXS_SERVICE_MOVER"), folder.path(), "adopt");
-  const exs_svc_id_t door = door_of(key);
+  const Victim adopter(std::getenv("EXS_SERVICE_MOVER"), folder.path(), "adopt");
+  const exs_svc_id_t endpoint = door_of(key);
   exs_svc_place_t place{};
   place.struct_bytes = sizeof place;
-  turn_until(all, [&] { return exs_svc_locate(&door, 60'000 * kMs, &place) == 0; });
-  heir.stop();
+  turn_until(all, [&] { return exs_svc_locate(&endpoint, 60'000 * kMs, &place) == 0; });
+  adopter.stop();
   exs_svc_move_options_t options{};
   options.struct_bytes = sizeof options;
   options.limit_ns = 300 * kMs;
@@ -134,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_move_to_a_process_that_is_stopped_ends_at_its_limit) {
   }
   // Expect: the service goes on here, and goes there when that is possible.
   say_hello();
-  heir.go_on();
+  adopter.go_on();
   const std::uint32_t count = 3;
   const exs_iovec_t state{const_cast<std::uint32_t*>(&count), sizeof count, EXS_MHANDLE_UNREGISTERED, 0};
   options = {};
@@ -185,10 +187,10 @@ BOOST_AUTO_TEST_CASE(the_state_goes_along) {
   options.struct_bytes = sizeof options;
   options.state = pieces.data();
   options.state_count = 3;
-  exs_svc_t* const heir = adopt(there);
+  exs_svc_t* const adopter = adopt(there);
   begin_move(service, &options);
   const exs_svc_event_t adopted = next(there, EXS_SVC_EVT_ADOPTED);
-  BOOST_TEST(adopted.service == heir);
+  BOOST_TEST(adopted.service == adopter);
   BOOST_TEST((texts_of(adopted.message->longs, adopted.message->longs_count) == state));
   exs_svc_release(adopted.message);
   BOOST_TEST(next(here, EXS_SVC_EVT_MOVED).error == 0);
@@ -197,7 +199,7 @@ BOOST_AUTO_TEST_CASE(the_state_goes_along) {
 BOOST_AUTO_TEST_CASE(it_waits_for_requests_in_hand) {
   BOOST_TEST(request(peer, {"slow"}) == 0);
   const exs_svc_event_t slow = next(here, EXS_SVC_EVT_REQUEST);
-  exs_svc_t* const heir = adopt(there);
+  exs_svc_t* const adopter = adopt(there);
   begin_move(service);
   // Those that come before the move has found the other are answered here, and one comes that is not.
   for (bool is_answered = true; is_answered;) {
@@ -211,7 +213,7 @@ BOOST_AUTO_TEST_CASE(it_waits_for_requests_in_hand) {
   BOOST_TEST(count_events(here, EXS_SVC_EVT_MOVED) == 0U);
   BOOST_TEST(reply(slow.message, 0, {"late"}) == 0);
   exs_svc_release(slow.message);
-  end_move(heir);
+  end_move(adopter);
   answer_next(there, "soon");
   BOOST_TEST(next_answer() == "late");
   BOOST_TEST(next_answer() == "soon");
@@ -243,12 +245,12 @@ BOOST_AUTO_TEST_CASE(after_the_limit_requests_in_hand_are_not_waited_for) {
   BOOST_TEST(request(peer, {"idempotent"}, nullptr, &idempotent) == 0);
   const exs_svc_event_t plain = next(here, EXS_SVC_EVT_REQUEST);
   const exs_svc_event_t second = next(here, EXS_SVC_EVT_REQUEST);
-  exs_svc_t* const heir = adopt(there);
+  exs_svc_t* const adopter = adopt(there);
   exs_svc_move_options_t options{};
   options.struct_bytes = sizeof options;
   options.limit_ns = 1;
   begin_move(service, &options);
-  end_move(heir);
+  end_move(adopter);
   // Expect: who asked is told, an idempotent request is asked there, and answers that come late are nobody's.
   BOOST_TEST(next_answer(EOWNERDEAD) == "none");
   BOOST_TEST(reply(plain.message, 0, {"late"}) == ECANCELED);
@@ -258,6 +260,7 @@ BOOST_AUTO_TEST_CASE(after_the_limit_requests_in_hand_are_not_waited_for) {
   BOOST_TEST(next_answer() == "again");
 }
 
+// shows: EXS_SVC_EVT_SENT ECONNRESET
 BOOST_AUTO_TEST_CASE(after_the_limit_replies_under_way_are_not_waited_for) {
   BOOST_TEST(request(peer, {"long"}, &tag) == 0);
   const exs_svc_event_t asked = next(here, EXS_SVC_EVT_REQUEST);
@@ -265,7 +268,7 @@ BOOST_AUTO_TEST_CASE(after_the_limit_replies_under_way_are_not_waited_for) {
   int sent = 0;
   BOOST_TEST(reply(asked.message, 0, {}, longs, 0, &sent) == 0);
   exs_svc_release(asked.message);
-  exs_svc_t* const heir = adopt(there);
+  exs_svc_t* const adopter = adopt(there);
   exs_svc_move_options_t options{};
   options.struct_bytes = sizeof options;
   options.limit_ns = 1;
@@ -279,9 +282,10 @@ BOOST_AUTO_TEST_CASE(after_the_limit_replies_under_way_are_not_waited_for) {
   BOOST_TEST(let_go.error == ECONNRESET);
   exs_svc_close(service);
   BOOST_TEST(next_answer(EOWNERDEAD) == "none");
-  static_cast<void>(heir);
+  static_cast<void>(adopter);
 }
 
+// shows: EXS_SVC_EVT_MOVED ENOENT
 BOOST_AUTO_TEST_CASE(a_move_to_nobody_leaves_it_where_it_is) {
   say_hello();
   exs_svc_move_options_t options{};
@@ -293,6 +297,7 @@ BOOST_AUTO_TEST_CASE(a_move_to_nobody_leaves_it_where_it_is) {
   BOOST_TEST(next_text(all, here).items.front() == "still");
 }
 
+// shows: EXS_SVC_EVT_MOVED EADDRINUSE
 BOOST_AUTO_TEST_CASE(a_name_that_somebody_else_has_there_leaves_it_where_it_is) {
   // The node that adopts it is the service's own.
   say_hello();
@@ -314,6 +319,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_somebody_else_has_there_leaves_it_where_it_is) 
   end_move(nullptr, EADDRINUSE);
 }
 
+// shows: EXS_SVC_EVT_MOVED ENOBUFS
 BOOST_AUTO_TEST_CASE(state_without_room_leaves_it_where_it_is) {
   exs_svc_options_t small{};
   small.struct_bytes = sizeof small;
@@ -332,7 +338,7 @@ BOOST_AUTO_TEST_CASE(state_without_room_leaves_it_where_it_is) {
 }
 
 BOOST_AUTO_TEST_CASE(what_waits_while_a_move_fails_comes_in_order) {
-  exs_svc_t* const heir = adopt(there);
+  exs_svc_t* const adopter = adopt(there);
   BOOST_TEST(request(peer, {"in hand"}) == 0);
   const exs_svc_event_t in_hand = next(here, EXS_SVC_EVT_REQUEST);
   exs_svc_move_options_t options{};
@@ -350,7 +356,7 @@ BOOST_AUTO_TEST_CASE(what_waits_while_a_move_fails_comes_in_order) {
   };
   take_all();
   // Who was to adopt it goes.
-  exs_svc_close(heir);
+  exs_svc_close(adopter);
   there.close();
   BOOST_TEST(reply(in_hand.message, 0, {"done"}) == 0);
   exs_svc_release(in_hand.message);
@@ -421,22 +427,22 @@ BOOST_AUTO_TEST_CASE(it_moves_back_and_forth_under_load) {
 // Whoever waits for a service can be asked by a name that follows from its key.
 BOOST_AUTO_TEST_CASE(who_is_not_the_service_cannot_give_it_away) {
   adopt(there);
-  const exs_svc_id_t door = door_of(key);
-  exs_svc_peer_t* const stranger = exs_svc_peer_open(client.get(), nullptr, &door, nullptr, nullptr);
+  const exs_svc_id_t endpoint = door_of(key);
+  exs_svc_peer_t* const stranger = exs_svc_peer_open(client.get(), nullptr, &endpoint, nullptr, nullptr);
   BOOST_REQUIRE(stranger != nullptr);
   BOOST_TEST(request(stranger, {"take this"}) == 0);
   BOOST_TEST(next(client, EXS_SVC_EVT_REPLY).error == EACCES);
   const OwnedKey other = make_key();
   exs_svc_peer_t* const impostor =
-      exs_svc_peer_open(client.get(), client.open(other), &door, nullptr, nullptr);
+      exs_svc_peer_open(client.get(), client.open(other), &endpoint, nullptr, nullptr);
   BOOST_TEST(request(impostor, {"take this"}) == 0);
   BOOST_TEST(next(client, EXS_SVC_EVT_REPLY).error == EACCES);
 }
 
 BOOST_AUTO_TEST_CASE(handovers_that_are_none_are_refused) {
-  exs_svc_t* const heir = adopt(there);
-  const exs_svc_id_t door = door_of(key);
-  exs_svc_peer_t* const giver = exs_svc_peer_open(here.get(), service, &door, nullptr, nullptr);
+  exs_svc_t* const adopter = adopt(there);
+  const exs_svc_id_t endpoint = door_of(key);
+  exs_svc_peer_t* const giver = exs_svc_peer_open(here.get(), service, &endpoint, nullptr, nullptr);
   BOOST_REQUIRE(giver != nullptr);
   const auto head = [](HandoverStep step, std::uint64_t token) {
     const auto bytes = encode_handover_head({step, token, 7, 7});
@@ -466,7 +472,7 @@ BOOST_AUTO_TEST_CASE(handovers_that_are_none_are_refused) {
   // Expect: nobody becomes what another is.
   BOOST_TEST((status_of({head(HandoverStep::kCommit, 2)}, no_longs) == HandoverStatus::kNameTaken));
   begin_move(service);
-  end_move(heir);
+  end_move(adopter);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_moved) {
@@ -488,8 +494,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_moved) {
   options.limit_ns = -1;
   check_refused(exs_svc_move(service, &options, nullptr), EINVAL);
   // One that is on its way, that is to come, or that has gone.
-  exs_svc_t* const heir = adopt(there);
-  check_refused(exs_svc_move(heir, nullptr, nullptr), EALREADY);
+  exs_svc_t* const adopter = adopt(there);
+  check_refused(exs_svc_move(adopter, nullptr, nullptr), EALREADY);
   begin_move(service);
   check_refused(exs_svc_move(service, nullptr, nullptr), EALREADY);
   BOOST_TEST(next(here, EXS_SVC_EVT_MOVED).error == 0);
@@ -506,15 +512,15 @@ BOOST_AUTO_TEST_CASE(a_service_is_closed_at_any_step_of_its_move) {
   for (int steps = 0; steps < 30; ++steps) {
     const OwnedKey other = make_key();
     exs_svc_t* const moving = here.open(other);
-    exs_svc_t* const heir = exs_svc_adopt(there.get(), other.get(), nullptr, nullptr);
-    BOOST_REQUIRE(heir != nullptr);
+    exs_svc_t* const adopter = exs_svc_adopt(there.get(), other.get(), nullptr, nullptr);
+    BOOST_REQUIRE(adopter != nullptr);
     begin_move(moving);
     for (int step = 0; step < steps; ++step) all[static_cast<std::size_t>(step) % 2]->step();
     if (steps % 2 == 0) {
       exs_svc_close(moving);
-      exs_svc_close(heir);
+      exs_svc_close(adopter);
     } else {
-      exs_svc_close(heir);
+      exs_svc_close(adopter);
       exs_svc_close(moving);
     }
     for (TestNode* const node : {&here, &there})

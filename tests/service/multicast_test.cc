@@ -30,18 +30,18 @@ struct Resident final : private ResolverClient {
 
   void step() { multicast.step(now); }
   void do_all_that_is_due() {
-    while (multicast.next_time() != kNever) {
+    while (multicast.next_time() != kNeverNs) {
       now = multicast.next_time();
       step();
     }
   }
   void claim(const Key& key, std::uint64_t epoch, std::uint64_t instance,
              const std::vector<sockaddr_storage>& addresses = {kHere}) {
-    multicast.claim(key.id(), Place{key, {key.public_key(), epoch, instance, addresses}}, now);
+    multicast.claim(key.id(), Publication{key, {key.public_key(), epoch, instance, addresses}}, now);
   }
   void ask(const Key& key) { multicast.ask(key.id(), now += 20 * kMs); }
 
-  std::int64_t now = 1'000'000 * kMs;
+  std::uint64_t now = 1'000'000 * kMs;
   std::deque<Record> found_records;
   std::deque<Record> newer_records;
   Multicast multicast;
@@ -71,7 +71,7 @@ class Stranger {
   explicit Stranger(const char* address = "127.0.0.1")
       : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     const sockaddr_storage own = *parse_address(address);
-    BOOST_REQUIRE(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&own), length_of(own)) == 0);
+    BOOST_REQUIRE(::bind(socket_.get(), as_sockaddr(own), address_bytes(own)) == 0);
     ip_mreqn by_loopback{};
     by_loopback.imr_ifindex = 1;
     BOOST_REQUIRE(
@@ -79,9 +79,8 @@ class Stranger {
   }
   void say(Bytes datagram) const {
     const sockaddr_storage group = *parse_address("239.255.69.88:17752");
-    BOOST_TEST(::sendto(socket_.get(), datagram.data(), datagram.size(), 0,
-                        reinterpret_cast<const sockaddr*>(&group),
-                        length_of(group)) == static_cast<ssize_t>(datagram.size()));
+    BOOST_TEST(::sendto(socket_.get(), datagram.data(), datagram.size(), 0, as_sockaddr(group),
+                        address_bytes(group)) == static_cast<ssize_t>(datagram.size()));
   }
   // Nothing: none has come by now.
   [[nodiscard]] std::vector<std::uint8_t> hear() const {
@@ -92,7 +91,7 @@ class Stranger {
   }
 
  private:
-  Descriptor socket_;
+  UniqueFd socket_;
 };
 
 std::vector<std::uint8_t> query_for(const Key& key) {
@@ -168,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_service_that_listens_on_loopback_is_not_told_to_others) {
   Resident owner("");
   owner.claim(key, 5, 1);
   // Expect: nothing is due, so nothing was said.
-  BOOST_TEST(owner.multicast.next_time() == kNever);
+  BOOST_TEST(owner.multicast.next_time() == kNeverNs);
 }
 
 BOOST_AUTO_TEST_CASE(addresses_of_loopback_are_told_on_loopback) {
@@ -293,7 +292,7 @@ BOOST_AUTO_TEST_CASE(who_floods_the_group_is_heard_a_part_of_the_time) {
   owner.claim(key, 5, 1);
   owner.do_all_that_is_due();
   for (int i = 0; i < 200; ++i) stranger.say(std::vector<std::uint8_t>(1));
-  step_until({&owner}, [&] { return owner.multicast.next_time() != kNever; });
+  step_until({&owner}, [&] { return owner.multicast.next_time() != kNeverNs; });
   // Expect: until then it looks at nothing.
   BOOST_TEST(owner.multicast.next_time() == owner.now + 10 * kMs);
   pollfd state{owner.multicast.descriptor(), POLLIN, 0};

@@ -17,6 +17,7 @@
 #include "service/names/capability.h"
 #include "service/names/record.h"
 #include "service/names/statements.h"
+#include "tests/service/outcomes.h"
 #include "tests/support/property.h"
 
 namespace exs::svc {
@@ -106,10 +107,10 @@ mode_t mode_of(const std::string& path) {
 // Expect: the error, and a key that stays what it was.
 void expect_no_key(const std::string& path, int error, const std::string& what) {
   std::optional<Key> key;
-  BOOST_TEST(KeyFile::load(path.c_str(), key) == error, what);
+  BOOST_TEST(exs::svc::test::take(KeyFile::load(path.c_str()), key) == error, what);
   BOOST_TEST(!key.has_value(), what);
   key = numbered_key(1);
-  BOOST_TEST(KeyFile::load(path.c_str(), key) == error, what);
+  BOOST_TEST(exs::svc::test::take(KeyFile::load(path.c_str()), key) == error, what);
   BOOST_TEST((key && key->public_key() == numbered_key(1).public_key()), what);
 }
 
@@ -280,7 +281,7 @@ BOOST_AUTO_TEST_CASE(digits_that_are_wrong_write_nothing) {
 BOOST_AUTO_TEST_CASE(a_key_file_is_one_line_that_its_user_alone_may_read) {
   const OwnFolder folder;
   const mode_t before = ::umask(0);
-  const int error = KeyFile::store(documented_key(), folder.file().c_str());
+  const int error = KeyFile::store(documented_key(), folder.file().c_str()).error();
   ::umask(before);
   BOOST_TEST(error == 0);
   BOOST_TEST(mode_of(folder.file()) == 0600U);
@@ -293,9 +294,9 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_stored_is_loaded_again) {
   for (std::uint8_t number = 0; number < 8; ++number) {
     const Key stored = numbered_key(number);
     const std::string path = folder.file(std::to_string(number).c_str());
-    BOOST_TEST(KeyFile::store(stored, path.c_str()) == 0);
+    BOOST_TEST(KeyFile::store(stored, path.c_str()).error() == 0);
     std::optional<Key> loaded;
-    BOOST_TEST(KeyFile::load(path.c_str(), loaded) == 0);
+    BOOST_TEST(exs::svc::test::take(KeyFile::load(path.c_str()), loaded) == 0);
     BOOST_REQUIRE(loaded.has_value());
     BOOST_TEST((loaded->public_key() == stored.public_key()));
     // Expect: it signs and derives as the first one does.
@@ -307,24 +308,24 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_stored_is_loaded_again) {
 
 BOOST_AUTO_TEST_CASE(no_file_is_written_over) {
   const OwnFolder folder;
-  BOOST_REQUIRE(KeyFile::store(numbered_key(1), folder.file().c_str()) == 0);
+  BOOST_REQUIRE(KeyFile::store(numbered_key(1), folder.file().c_str()).error() == 0);
   const std::string before = text_in(folder.file());
-  BOOST_TEST(KeyFile::store(numbered_key(2), folder.file().c_str()) == EEXIST);
+  BOOST_TEST(KeyFile::store(numbered_key(2), folder.file().c_str()).error() == EEXIST);
   BOOST_TEST(text_in(folder.file()) == before);
   // Expect: nor what a link names, or would.
   std::filesystem::create_symlink(folder.file(), folder.file("link"));
   std::filesystem::create_symlink(folder.file("nothing"), folder.file("dangling"));
-  BOOST_TEST(KeyFile::store(numbered_key(2), folder.file("link").c_str()) == EEXIST);
-  BOOST_TEST(KeyFile::store(numbered_key(2), folder.file("dangling").c_str()) == EEXIST);
+  BOOST_TEST(KeyFile::store(numbered_key(2), folder.file("link").c_str()).error() == EEXIST);
+  BOOST_TEST(KeyFile::store(numbered_key(2), folder.file("dangling").c_str()).error() == EEXIST);
   BOOST_TEST(text_in(folder.file()) == before);
   BOOST_TEST(!std::filesystem::exists(folder.file("nothing")));
   // Expect: where there is no folder there is no file.
-  BOOST_TEST(KeyFile::store(numbered_key(2), folder.file("none/key").c_str()) == ENOENT);
+  BOOST_TEST(KeyFile::store(numbered_key(2), folder.file("none/key").c_str()).error() == ENOENT);
 }
 
 BOOST_AUTO_TEST_CASE(a_key_file_that_others_may_use_is_refused) {
   const OwnFolder folder;
-  BOOST_REQUIRE(KeyFile::store(numbered_key(1), folder.file().c_str()) == 0);
+  BOOST_REQUIRE(KeyFile::store(numbered_key(1), folder.file().c_str()).error() == 0);
   for (const mode_t loose : {0001U, 0002U, 0004U, 0010U, 0020U, 0040U, 0077U}) {
     BOOST_REQUIRE(::chmod(folder.file().c_str(), 0600 | loose) == 0);
     expect_no_key(folder.file(), EACCES, "mode " + std::to_string(loose));
@@ -333,7 +334,7 @@ BOOST_AUTO_TEST_CASE(a_key_file_that_others_may_use_is_refused) {
   for (const mode_t tight : {0400U, 0600U, 0700U}) {
     BOOST_REQUIRE(::chmod(folder.file().c_str(), tight) == 0);
     std::optional<Key> key;
-    BOOST_TEST(KeyFile::load(folder.file().c_str(), key) == 0, tight);
+    BOOST_TEST(exs::svc::test::take(KeyFile::load(folder.file().c_str()), key) == 0, tight);
   }
 }
 
@@ -343,7 +344,7 @@ BOOST_AUTO_TEST_CASE(a_key_file_of_another_user_is_refused) {
     return;
   }
   const OwnFolder folder;
-  BOOST_REQUIRE(KeyFile::store(numbered_key(1), folder.file().c_str()) == 0);
+  BOOST_REQUIRE(KeyFile::store(numbered_key(1), folder.file().c_str()).error() == 0);
   BOOST_REQUIRE(::chown(folder.file().c_str(), 12345, static_cast<gid_t>(-1)) == 0);
   expect_no_key(folder.file(), EACCES, "another user's");
 }
@@ -353,7 +354,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_not_written_like_a_key_is_none) {
   const std::string good = "exs-key:" + std::string(kSeedDigits) + "\n";
   write_private(folder.file(), good);
   std::optional<Key> key;
-  BOOST_REQUIRE(KeyFile::load(folder.file().c_str(), key) == 0);
+  BOOST_REQUIRE(exs::svc::test::take(KeyFile::load(folder.file().c_str()), key) == 0);
   BOOST_TEST(hex(key->public_key()) == kPublicDigits);
   for (std::size_t length = 0; length < good.size(); ++length) {
     write_private(folder.file(), good.substr(0, length));

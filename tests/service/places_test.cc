@@ -7,8 +7,9 @@
 
 #include "service/names/address.h"
 #include "service/names/host_name.h"
-#include "service/names/housekeeper.h"
+#include "service/names/name_service.h"
 #include "service/names/names_file.h"
+#include "tests/service/outcomes.h"
 #include "tests/service/world.h"
 
 namespace exs::svc {
@@ -50,9 +51,9 @@ IdBytes bytes_of_id(const OwnedKey& key) {
 
 // The port of the node that has the service.
 int port_of_service(const IdBytes& id) {
-  Descriptor asked;
+  UniqueFd asked;
   std::optional<Record> record;
-  BOOST_REQUIRE(ask_host_name(id, asked) == 0);
+  BOOST_REQUIRE(exs::svc::test::take(ask_host_name(id), asked) == 0);
   while (!record) record = read_host_answer(asked.get(), id);
   return ntohs(reinterpret_cast<const sockaddr_in&>(record->addresses.front()).sin_port);
 }
@@ -121,6 +122,7 @@ BOOST_AUTO_TEST_CASE(a_name_is_found) {
   BOOST_TEST(errno == EINVAL);
 }
 
+// shows: exs_svc_locate ENOENT
 BOOST_AUTO_TEST_CASE(a_service_of_this_host_says_where_it_is) {
   const OwnedKey key = make_key();
   const exs_svc_id_t id = test::id_of(key);
@@ -153,12 +155,12 @@ BOOST_AUTO_TEST_CASE(who_has_the_name_alone_is_not_the_service) {
   const exs_svc_id_t id = test::id_of(key);
   exs_svc_place_t place{};
   place.struct_bytes = sizeof place;
-  Descriptor listener;
-  BOOST_REQUIRE(claim_host_name(bytes_of_id(key), listener) == 0);
+  UniqueFd listener;
+  BOOST_REQUIRE(exs::svc::test::take(claim_host_name(bytes_of_id(key)), listener) == 0);
   check_refused(exs_svc_locate(&id, kMs, &place), ETIMEDOUT);
-  listener = Descriptor();
-  const std::shared_ptr<Housekeeper> keeper = Housekeeper::get();
-  BOOST_REQUIRE(keeper->claim(bytes_of_id(key), {1, 2, 3}) == 0);
+  listener.reset();
+  const std::shared_ptr<NameService> keeper = NameService::get();
+  BOOST_REQUIRE(keeper->claim(bytes_of_id(key), {1, 2, 3}).error() == 0);
   check_refused(exs_svc_locate(&id, 60'000 * kMs, &place), EPROTO);
   keeper->unclaim(bytes_of_id(key));
 }
@@ -187,19 +189,17 @@ namespace {
 class SilentPort {
  public:
   SilentPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_storage address = *parse_address("127.0.0.1");
     socklen_t length = sizeof address;
-    BOOST_REQUIRE(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    BOOST_REQUIRE(::bind(socket_.get(), as_sockaddr(address), address_bytes(address)) == 0);
     BOOST_REQUIRE(::listen(socket_.get(), 4) == 0);
-    BOOST_REQUIRE(::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0);
-    port_ = ntohs(address.sin_port);
+    BOOST_REQUIRE(::getsockname(socket_.get(), as_sockaddr(address), &length) == 0);
+    port_ = port_number(address);
   }
   [[nodiscard]] int port() const { return port_; }
 
  private:
-  Descriptor socket_;
+  UniqueFd socket_;
   int port_ = 0;
 };
 

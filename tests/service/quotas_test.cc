@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(who_is_held_to_account) {
 }
 
 BOOST_AUTO_TEST_CASE(shares_are_kept_while_somebody_has_them) {
-  Shares shares(std::make_shared<Mailbox>(std::make_shared<std::mutex>()));
+  Shares shares(std::make_shared<Mailbox>(std::make_shared<Mutex>()));
   const auto share_of = [&](std::uint32_t serial) { return shares.of({serial, {}}); };
   const std::shared_ptr<Share> first = share_of(0);
   std::weak_ptr<Share> gone = share_of(1);

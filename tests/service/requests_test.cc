@@ -45,6 +45,7 @@ struct Requests : TwoNodes {
 
 BOOST_FIXTURE_TEST_SUITE(requests_test, Requests)
 
+// shows: exs_svc_reply ECANCELED
 BOOST_AUTO_TEST_CASE(a_request_is_answered) {
   int of_service = 0;
   exs_svc_t* const service = right.open(key, nullptr, &of_service);
@@ -128,6 +129,7 @@ BOOST_AUTO_TEST_CASE(a_reply_comes_in_parts) {
   }
 }
 
+// shows: exs_svc_reply EAGAIN
 BOOST_AUTO_TEST_CASE(there_are_as_many_parts_as_are_taken_and_always_room_for_the_last) {
   right.open(key);
   BOOST_TEST(request(peer, {"count"}) == 0);
@@ -265,6 +267,7 @@ BOOST_AUTO_TEST_CASE(a_limit_that_passes_while_nobody_is_there_takes_it_back) {
   BOOST_TEST(next_answer() == "next");
 }
 
+// shows: EXS_SVC_EVT_REPLY ETIMEDOUT
 BOOST_AUTO_TEST_CASE(a_limit_gives_back_long_items_that_nobody_reads) {
   right.open(key);
   BOOST_TEST(request(peer, {"first"}) == 0);
@@ -287,6 +290,7 @@ BOOST_AUTO_TEST_CASE(a_limit_gives_back_long_items_that_nobody_reads) {
   BOOST_TEST(count_events(right, EXS_SVC_EVT_REQUEST) == 0U);
 }
 
+// shows: exs_svc_request EAGAIN
 BOOST_AUTO_TEST_CASE(sixty_four_requests_wait_for_a_service) {
   for (int i = 0; i < 64; ++i) BOOST_TEST(request(peer, {std::to_string(i)}) == 0);
   BOOST_TEST(request(peer, {"too many"}) == EAGAIN);
@@ -307,6 +311,7 @@ BOOST_AUTO_TEST_CASE(nobody_answers) {
   BOOST_TEST(next_event({&hasty}, hasty, EXS_SVC_EVT_REPLY).error == ENOENT);
 }
 
+// shows: EXS_SVC_EVT_REPLY EACCES ENOBUFS ECANCELED
 BOOST_AUTO_TEST_CASE(what_is_not_allowed_or_has_no_room_is_not_executed) {
   exs_svc_options_t of_service{sizeof of_service, 1, 0, 1, 0, 0, 0, 0};
   right.open(key, &of_service);
@@ -322,6 +327,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_allowed_or_has_no_room_is_not_executed) {
   BOOST_TEST(next_reply().error == ECANCELED);
 }
 
+// shows: EXS_SVC_EVT_REPLY EOWNERDEAD
 BOOST_AUTO_TEST_CASE(a_service_that_closes_leaves_requests_unknown_but_idempotent_ones) {
   exs_svc_t* const service = right.open(key);
   int plain = 0;
@@ -503,6 +509,15 @@ BOOST_AUTO_TEST_CASE(what_makes_no_request_or_reply_is_refused) {
   const exs_svc_event_t event = next(right, EXS_SVC_EVT_MESSAGE);
   check_refused(exs_svc_reply(event.message, 0, nullptr, 0, nullptr, 0, 0, nullptr), EINVAL);
   exs_svc_release(event.message);
+  // Expect: nor are more items taken than a message has.
+  options.returns_count = 0;
+  const std::vector<exs_svc_item_t> many(EXS_SVC_ITEMS_MAX + 1);
+  const auto count = static_cast<int>(many.size());
+  check_refused(exs_svc_request(peer, many.data(), count, nullptr, 0, &options, nullptr), EMSGSIZE);
+  BOOST_TEST(request(peer, {"question"}) == 0);
+  const exs_svc_event_t asked = next(right, EXS_SVC_EVT_REQUEST);
+  check_refused(exs_svc_reply(asked.message, 0, many.data(), count, nullptr, 0, 0, nullptr), EMSGSIZE);
+  exs_svc_release(asked.message);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

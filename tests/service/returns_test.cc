@@ -204,6 +204,7 @@ BOOST_AUTO_TEST_CASE(memory_is_given_as_far_as_it_goes) {
   check_refused(exs_svc_return_free(half.iov_base), EINVAL);
 }
 
+// shows: exs_svc_request EBUSY
 BOOST_AUTO_TEST_CASE(a_request_has_its_memory_until_it_ends) {
   right.open(key);
   const exs_iovec_t place = slot(1000);

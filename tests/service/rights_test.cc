@@ -44,6 +44,7 @@ struct Guarded {
 
 BOOST_FIXTURE_TEST_SUITE(rights_test, Guarded)
 
+// shows: EXS_SVC_EVT_LOST EACCES
 BOOST_AUTO_TEST_CASE(nobody_sends_without_a_capability) {
   BOOST_TEST(outcome(nullptr) == EACCES);
 }
@@ -91,6 +92,7 @@ BOOST_AUTO_TEST_CASE(capabilities_end) {
   BOOST_TEST(outcome(&revoked) == EACCES);
 }
 
+// shows: EXS_SVC_EVT_DROPPED EACCES
 BOOST_AUTO_TEST_CASE(who_may_ping_may_not_send) {
   const exs_svc_cap_t cap = make(EXS_SVC_STATS);
   exs_svc_peer_t* const peer = left.peer(key, nullptr, &cap);
@@ -101,6 +103,7 @@ BOOST_AUTO_TEST_CASE(who_may_ping_may_not_send) {
   BOOST_TEST(count_events(right, EXS_SVC_EVT_MESSAGE) == 0U);
 }
 
+// shows: EXS_SVC_EVT_PONG EACCES
 BOOST_AUTO_TEST_CASE(who_may_send_may_not_ping) {
   const exs_svc_cap_t cap = make(EXS_SVC_SEND);
   exs_svc_peer_t* const peer = left.peer(key, nullptr, &cap);

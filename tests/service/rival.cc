@@ -10,6 +10,7 @@
 
 #include "service/names/address.h"
 #include "service/names/directory.h"
+#include "tests/service/outcomes.h"
 
 namespace exs::svc {
 namespace {
@@ -23,19 +24,19 @@ class Rival final : private ResolverClient {
     claim();
     for (;;) {
       pollfd watched{directory_.descriptor(), POLLIN, 0};
-      const std::int64_t wait_ms = (directory_.next_time() - now_ns()) / kNsPerMs + 1;
-      ::poll(&watched, 1, static_cast<int>(std::clamp<std::int64_t>(wait_ms, 0, kWaitMs)));
-      directory_.step(now_ns());
+      const std::uint64_t wait_ms = time_left(directory_.next_time(), boottime_ns()) / kNsPerMs + 1;
+      ::poll(&watched, 1, static_cast<int>(std::min(wait_ms, kWaitMs)));
+      directory_.step(boottime_ns());
     }
   }
 
  private:
-  static constexpr std::int64_t kWaitMs = 1000;
+  static constexpr std::uint64_t kWaitMs = 1000;
 
   void claim() {
     epoch_ += 1000;
-    const Record record{key_.public_key(), epoch_, 7, {*parse_address("127.0.0.1:7000")}};
-    directory_.claim(key_.id(), {key_, record, is_fenced_}, now_ns());
+    const Record record{key_.public_key(), epoch_, 7, {*exs::parse_address("127.0.0.1:7000")}};
+    directory_.claim(key_.id(), {key_, record, is_fenced_}, boottime_ns());
   }
   void found(const Resolver& /*by*/, const IdBytes& /*id*/, const Record& /*record*/) override {}
   void overtaken(const IdBytes& /*id*/, const Record& /*newer*/) override { claim(); }
@@ -54,9 +55,10 @@ int main(int argc, char** argv) {
   using namespace exs::svc;
   std::optional<Key> key;
   const bool is_fenced = argc == 4 && std::string_view(argv[3]) == "fenced";
-  if ((argc != 3 && !is_fenced) || KeyFile::load(argv[1], key) != 0 || !parse_address(argv[2])) {
+  if ((argc != 3 && !is_fenced) || exs::svc::test::take(KeyFile::load(argv[1]), key) != 0 ||
+      !exs::parse_address(argv[2])) {
     std::fprintf(stderr, "usage: service-rival KEY-FILE DIRECTORY [fenced]\n");
     return 2;
   }
-  Rival(*key, *parse_address(argv[2]), is_fenced).run();
+  Rival(*key, *exs::parse_address(argv[2]), is_fenced).run();
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <optional>
 
-#include "service/names/clock.h"
+#include "base/clock.h"
 #include "service/names/patience.h"
 #include "tests/service/victim.h"
 
@@ -51,8 +51,8 @@ struct Stopped {
   }
   // Expect: nothing is told of meanwhile.
   void wait_long() {
-    const std::int64_t until_ns = after(now_ns(), kLongNs);
-    turn_until({&node}, [&] { return now_ns() >= until_ns || !node.events.empty(); });
+    const std::uint64_t until_ns = limit_after(boottime_ns(), kLongNs);
+    turn_until({&node}, [&] { return boottime_ns() >= until_ns || !node.events.empty(); });
     BOOST_TEST(node.events.empty());
   }
   void expect_numbers(Number count) {
@@ -180,11 +180,11 @@ BOOST_AUTO_TEST_CASE(a_limit_begins_again_while_what_is_waited_for_is_there) {
   BOOST_TEST(!patience.is_over(189 * kNsPerMs));
   BOOST_TEST(patience.is_over(190 * kNsPerMs));
   // Expect: without a limit there is none.
-  patience.wait_until(kNever, 0);
+  patience.wait_until(kNeverNs, 0);
   patience.note_search();
   patience.is_there(kNsPerMs);
   patience.look(0, 1000 * kNsPerMs);
-  BOOST_TEST(!patience.is_over(kNever - 1));
+  BOOST_TEST(!patience.is_over(kNeverNs - 1));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

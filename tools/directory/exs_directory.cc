@@ -25,12 +25,12 @@ int run(int argc, char** argv) {
   line.add_flag("--verbose", is_verbose, "Log each service that is held or lost");
   line.parse(argc, argv);
   const auto listen =
-      exs::svc::parse_address(address.find(':') == std::string::npos ? address : "[" + address + "]");
+      exs::parse_address(address.find(':') == std::string::npos ? address : "[" + address + "]");
   if (!listen) throw tools::UsageError("--bind: " + address + " is no address");
   tools::hold_standard_streams();
   tools::raise_descriptor_limit();  // for all the connections that it has places for
-  exs::svc::DirectoryServer server(exs::svc::with_port(*listen, port), file, is_verbose);
-  tools::tell(STDOUT_FILENO, "port " + std::to_string(exs::svc::port_of(server.address())));
+  exs::svc::DirectoryServer server(exs::with_port(*listen, port), file, is_verbose);
+  tools::tell(STDOUT_FILENO, "port " + std::to_string(exs::port_number(server.address())));
   server.run();
 }
 

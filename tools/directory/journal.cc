@@ -24,36 +24,36 @@ std::string line_of(const Leases::Entry& entry) {
   return std::string(word) + " " + hex(entry.bytes) + "\n";
 }
 
-// Returns 0 or an errno value.
-int write_all(int file, std::string_view text) {
+Status write_all(int file, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t bytes = ::write(file, text.data(), text.size());
-    if (bytes < 0 && errno != EINTR) return errno;
+    const ssize_t bytes = kernel::write(file, text.data(), text.size());
+    if (bytes < 0 && errno != EINTR) return Status(errno);
     if (bytes > 0) text.remove_prefix(static_cast<std::size_t>(bytes));
   }
-  return 0;
+  return {};
 }
 
 // Locks the file for one directory at a time. If another one has rewritten the file meanwhile, the path names another file, and the loop
 // opens that.
-int open_locked(const std::string& path, int flags, Descriptor& file) {
+Result<UniqueFd> open_locked(const std::string& path, int flags) {
   for (;;) {
-    Descriptor opened(::open(path.c_str(), flags | O_CLOEXEC | O_CREAT, 0600));
-    if (!opened.is_open() || ::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) return errno;
+    UniqueFd opened(kernel::open(path.c_str(), flags | O_CLOEXEC | O_CREAT, 0600));
+    if (!opened.valid() || ::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) return failure(errno);
     struct stat named {};
     struct stat locked {};
-    if (::fstat(opened.get(), &locked) != 0) return errno;
-    if (::stat(path.c_str(), &named) != 0 || named.st_ino != locked.st_ino) continue;
-    file = std::move(opened);
-    return 0;
+    if (kernel::fstat(opened.get(), &locked) != 0) return failure(errno);
+    if (kernel::stat(path.c_str(), &named) != 0 || named.st_ino != locked.st_ino) continue;
+    return opened;
   }
 }
 
 }  // namespace
 
-int Journal::open(Leases& leases, std::int64_t grace_ns, std::int64_t now) {
-  if (path_.empty()) return 0;
-  if (const int error = open_locked(path_, O_RDWR | O_APPEND, file_); error != 0) return error;
+Status Journal::open(Leases& leases, std::uint64_t grace_ns, std::uint64_t now) {
+  if (path_.empty()) return {};
+  Result<UniqueFd> file = open_locked(path_, O_RDWR | O_APPEND);
+  if (!file) return file.error();
+  file_ = std::move(*file);
   std::ifstream stream(path_);
   for (std::string line; std::getline(stream, line);) {
     is_torn_ = stream.eof();
@@ -61,10 +61,10 @@ int Journal::open(Leases& leases, std::int64_t grace_ns, std::int64_t now) {
     ++lines_;
   }
   is_doubtful_ = is_doubtful_ || is_torn_;
-  return 0;
+  return {};
 }
 
-bool Journal::read_line(const std::string& line, Leases& leases, std::int64_t grace_ns, std::int64_t now) {
+bool Journal::read_line(const std::string& line, Leases& leases, std::uint64_t grace_ns, std::uint64_t now) {
   const std::string_view all = line;
   const std::size_t space = all.find(' ');
   const std::string_view word = all.substr(0, space);
@@ -79,34 +79,34 @@ bool Journal::read_line(const std::string& line, Leases& leases, std::int64_t gr
   return true;
 }
 
-int Journal::write(const Leases::Entry& entry) {
-  if (!file_.is_open()) return 0;
+Status Journal::write(const Leases::Entry& entry) {
+  if (!file_.valid()) return {};
   ++lines_;
   const off_t end = ::lseek(file_.get(), 0, SEEK_END);
-  const int error = write_all(file_.get(), (is_torn_ ? "\n" : "") + line_of(entry));
+  const Status written = write_all(file_.get(), (is_torn_ ? "\n" : "") + line_of(entry));
   // A partial line is removed, or else the next one begins on a new line.
-  if (error == 0) {
+  if (written.ok()) {
     is_torn_ = false;
-  } else if (end < 0 || ::ftruncate(file_.get(), end) != 0) {
+  } else if (end < 0 || kernel::ftruncate(file_.get(), end) != 0) {
     is_torn_ = true;
   }
-  return error;
+  return written;
 }
 
 // The new file is locked before it gets its name, so the name is never unlocked.
-int Journal::compact(const Leases& leases) {
-  if (!file_.is_open() || lines_ < kLinesMin || lines_ < 2 * leases.entries().size()) return 0;
+Status Journal::compact(const Leases& leases) {
+  if (!file_.valid() || lines_ < kLinesMin || lines_ < 2 * leases.entries().size()) return {};
   const std::string path = path_ + ".new";
-  Descriptor file;
-  if (const int error = open_locked(path, O_WRONLY | O_APPEND | O_TRUNC, file); error != 0) return error;
+  Result<UniqueFd> file = open_locked(path, O_WRONLY | O_APPEND | O_TRUNC);
+  if (!file) return file.error();
   std::string text;
   for (const auto& [id, entry] : leases.entries()) text += line_of(entry);
-  if (const int error = write_all(file.get(), text); error != 0) return error;
-  if (::fsync(file.get()) != 0 || std::rename(path.c_str(), path_.c_str()) != 0) return errno;
-  file_ = std::move(file);
+  if (const Status written = write_all(file->get(), text); !written.ok()) return written;
+  if (kernel::fsync(file->get()) != 0 || std::rename(path.c_str(), path_.c_str()) != 0) return Status(errno);
+  file_ = std::move(*file);
   is_torn_ = false;
   lines_ = leases.entries().size();
-  return 0;
+  return {};
 }
 
 }  // namespace exs::svc

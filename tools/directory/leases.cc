@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace exs::svc {
 
-Leases::Answer Leases::claim(Entry entry, std::int64_t now) {
+Leases::Answer Leases::claim(Entry entry, std::uint64_t now) {
   const Holder holder = entry.holder;
   const IdBytes id = id_of(entry.record.key);
   entry.until_ns = now + entry.lease_ns;
@@ -31,7 +33,7 @@ Leases::Answer Leases::claim(Entry entry, std::int64_t now) {
   return Answer::kHeld;
 }
 
-bool Leases::is_to_wait(Entry* known, const Entry& entry, std::int64_t now) const {
+bool Leases::is_to_wait(Entry* known, const Entry& entry, std::uint64_t now) const {
   const bool is_held = known != nullptr && known->is_held;
   if (is_held && known->record.instance == entry.record.instance) return false;
   if (is_held && known->is_fenced && known->holder != entry.holder) return known->is_wanted = true;
@@ -64,6 +66,7 @@ void Leases::put(const IdBytes& id, Entry entry) {
     times.insert(std::move(before));
   }
   if (place.is_held) {
+    EXS_CHECK(held_count_ > 0);
     take_from_holder(id, place);
     --held_count_;
   }
@@ -71,26 +74,27 @@ void Leases::put(const IdBytes& id, Entry entry) {
   place = std::move(entry);
 }
 
-void Leases::set_time(const IdBytes& id, Entry& entry, std::int64_t until_ns) {
+void Leases::set_time(const IdBytes& id, Entry& entry, std::uint64_t until_ns) {
   Times::node_type time = held_until_.extract({entry.until_ns, id});
+  EXS_CHECK(!time.empty());  // what is held has a time
   entry.until_ns = time.value().first = until_ns;
   held_until_.insert(std::move(time));
 }
 
-void Leases::renew(Holder holder, std::int64_t now) {
+void Leases::renew(Holder holder, std::uint64_t now) {
   const auto held = held_.find(holder);
   if (held == held_.end()) return;
   for (const IdBytes& id : held->second)
     if (Entry& entry = entries_[id]; !entry.is_wanted) set_time(id, entry, now + entry.lease_ns);
 }
 
-void Leases::release(Holder holder, const IdBytes& id, std::int64_t now) {
+void Leases::release(Holder holder, const IdBytes& id, std::uint64_t now) {
   const auto known = entries_.find(id);
   if (known != entries_.end() && known->second.is_held && known->second.holder == holder)
     end(id, known->second, now);
 }
 
-void Leases::leave(Holder holder, std::int64_t now) {
+void Leases::leave(Holder holder, std::uint64_t now) {
   const auto held = held_.extract(holder);
   if (held.empty()) return;
   for (const IdBytes& id : held.mapped()) {
@@ -103,7 +107,7 @@ void Leases::leave(Holder holder, std::int64_t now) {
   }
 }
 
-void Leases::end_late(std::int64_t now) {
+void Leases::end_late(std::uint64_t now) {
   while (!held_until_.empty() && held_until_.begin()->first <= now) {
     const IdBytes id = held_until_.begin()->second;
     end(id, entries_[id], now);
@@ -128,10 +132,12 @@ bool Leases::make_room() {
   return true;
 }
 
-void Leases::end(const IdBytes& id, Entry& entry, std::int64_t now) {
+void Leases::end(const IdBytes& id, Entry& entry, std::uint64_t now) {
+  EXS_CHECK(entry.is_held && held_count_ > 0);
   take_from_holder(id, entry);
   --held_count_;
   Times::node_type time = held_until_.extract({entry.until_ns, id});
+  EXS_CHECK(!time.empty());
   time.value().first = now;
   lost_since_.insert(std::move(time));
   entry.is_held = entry.is_wanted = false;

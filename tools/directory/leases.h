@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "service/names/clock.h"
+#include "base/clock.h"
 #include "service/names/record.h"
 
 namespace exs::svc {
@@ -28,8 +28,8 @@ class Leases {
     Record record;
     std::vector<std::uint8_t> bytes;
     Holder holder = 0;
-    std::int64_t lease_ns = 0;
-    std::int64_t until_ns = 0;
+    std::uint64_t lease_ns = 0;
+    std::uint64_t until_ns = 0;
     bool is_held = false;
     bool is_fenced = false;  // its holder stops before the lease ends, and nobody else gets it before
     bool is_wanted = false;  // by a newer claim: it is not renewed any more
@@ -49,16 +49,16 @@ class Leases {
         keep_(std::move(keep)) {}
 
   // Unknown leases may run until then: no fenced service is granted before.
-  void wait_until(std::int64_t time_ns) { fences_from_ns_ = time_ns; }
+  void wait_until(std::uint64_t time_ns) { fences_from_ns_ = time_ns; }
   // On success the holder has the service, and its lease begins.
-  Answer claim(Entry entry, std::int64_t now);
+  Answer claim(Entry entry, std::uint64_t now);
   // Adds an entry of the file, without an answer and without a report.
   void restore(Entry entry);
-  void renew(Holder holder, std::int64_t now);
-  void release(Holder holder, const IdBytes& id, std::int64_t now);
+  void renew(Holder holder, std::uint64_t now);
+  void release(Holder holder, const IdBytes& id, std::uint64_t now);
   // The holder's connection has broken.
-  void leave(Holder holder, std::int64_t now);
-  void end_late(std::int64_t now);
+  void leave(Holder holder, std::uint64_t now);
+  void end_late(std::uint64_t now);
   // Returns NULL if the service has never been seen.
   [[nodiscard]] const Entry* find(const IdBytes& id) const;
   [[nodiscard]] std::size_t held_by(Holder holder) const;
@@ -66,11 +66,11 @@ class Leases {
   [[nodiscard]] const std::map<IdBytes, Entry>& entries() const noexcept { return entries_; }
 
  private:
-  [[nodiscard]] bool is_to_wait(Entry* known, const Entry& entry, std::int64_t now) const;
-  void set_time(const IdBytes& id, Entry& entry, std::int64_t until_ns);
+  [[nodiscard]] bool is_to_wait(Entry* known, const Entry& entry, std::uint64_t now) const;
+  void set_time(const IdBytes& id, Entry& entry, std::uint64_t until_ns);
   bool make_room();
   void put(const IdBytes& id, Entry entry);
-  void end(const IdBytes& id, Entry& entry, std::int64_t now);
+  void end(const IdBytes& id, Entry& entry, std::uint64_t now);
   void take_from_holder(const IdBytes& id, const Entry& entry);
 
   const std::size_t entries_max_;
@@ -79,12 +79,12 @@ class Leases {
   const Keep keep_;
   std::map<IdBytes, Entry> entries_;
   // Ordered by until_ns: when held entries end, and since when the others are lost.
-  using Times = std::set<std::pair<std::int64_t, IdBytes>>;
+  using Times = std::set<std::pair<std::uint64_t, IdBytes>>;
   Times held_until_;
   Times lost_since_;
   std::map<Holder, std::vector<IdBytes>> held_;
   std::size_t held_count_ = 0;
-  std::int64_t fences_from_ns_ = INT64_MIN;
+  std::uint64_t fences_from_ns_ = 0;
 };
 
 }  // namespace exs::svc

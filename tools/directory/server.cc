@@ -11,6 +11,7 @@
 #include <new>
 #include <string>
 
+#include "base/check.h"
 #include "tools/common/failure.h"
 #include "tools/common/lines.h"
 
@@ -21,7 +22,7 @@ constexpr std::size_t kClaimsMax = 1'024;  // of a connection
 constexpr std::size_t kWatchesMax = 1'024;
 constexpr std::size_t kOutMax = std::size_t{1} << 20;
 constexpr std::size_t kReadAtOnce = 16'384;
-constexpr std::int64_t kGraceNs = 2'000 * kNsPerMs;
+constexpr std::uint64_t kGraceNs = 2'000 * kNsPerMs;
 constexpr int kTurnMs = 20;
 constexpr int kBacklog = 1'024;
 constexpr int kBatch = 64;
@@ -32,30 +33,31 @@ DirectoryServer::DirectoryServer(const sockaddr_storage& address, const std::str
                                  bool is_verbose, std::size_t places_of_host_max)
     : is_verbose_(is_verbose),
       places_of_host_max_(places_of_host_max),
-      watch_(::epoll_create1(EPOLL_CLOEXEC)),
+      watch_(kernel::epoll_create1(EPOLL_CLOEXEC)),
       journal_(journal_path),
       leases_(
           kEntriesMax, kClaimsMax,
           [this](const auto& id, const auto& entry, Number overtaken) { changed(id, entry, overtaken); },
           [this](const auto& entry) { return keep(entry); }) {
-  if (!watch_.is_open()) tools::fail("epoll_create1", errno);
-  if (const int error = journal_.open(leases_, kGraceNs, now_ns()); error != 0)
-    tools::fail(error == EWOULDBLOCK ? journal_path + ": another directory has it" : journal_path, error);
+  if (!watch_.valid()) tools::fail("epoll_create1", errno);
+  if (const Status opened = journal_.open(leases_, kGraceNs, boottime_ns()); !opened.ok())
+    tools::fail(opened.error() == EWOULDBLOCK ? journal_path + ": another directory has it" : journal_path,
+                opened.error());
   // Without a complete file, the directory does not know what an earlier one has granted.
-  if (journal_path.empty() || journal_.is_doubtful()) leases_.wait_until(now_ns() + kGraceNs);
+  if (journal_path.empty() || journal_.is_doubtful()) leases_.wait_until(boottime_ns() + kGraceNs);
   listen(address);
 }
 
 void DirectoryServer::listen(const sockaddr_storage& address) {
-  listener_ = Descriptor(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener_.is_open()) tools::fail("socket", errno);
+  listener_ = UniqueFd(kernel::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener_.valid()) tools::fail("socket", errno);
   const int on = 1;
-  ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  kernel::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   address_ = address;
   socklen_t length = sizeof address_;
-  if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), length_of(address)) != 0 ||
-      ::listen(listener_.get(), kBacklog) != 0 ||
-      ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address_), &length) != 0)
+  if (kernel::bind(listener_.get(), as_sockaddr(address), address_bytes(address)) != 0 ||
+      kernel::listen(listener_.get(), kBacklog) != 0 ||
+      kernel::getsockname(listener_.get(), as_sockaddr(address_), &length) != 0)
     tools::fail("listen", errno);
   set_watched(0, listener_.get(), true, false, true);
 }
@@ -68,16 +70,16 @@ void DirectoryServer::turn(int wait_ms) {
   try {
     serve(wait_ms);
   } catch (const std::bad_alloc&) {
-    shed(now_ns());
+    shed(boottime_ns());
   }
 }
 
 void DirectoryServer::serve(int wait_ms) {
   in_hand_ = 0;
   std::array<epoll_event, kBatch> events;
-  const int count =
-      ::epoll_wait(watch_.get(), events.data(), kBatch, has_claims(now_ns()) ? 0 : wait_of(wait_ms));
-  const std::int64_t now = now_ns();
+  const int count = kernel::epoll_wait(watch_.get(), events.data(), kBatch,
+                                       has_claims(boottime_ns()) ? 0 : wait_of(wait_ms));
+  const std::uint64_t now = boottime_ns();
   read_again(now);
   accept_again(now);
   for (int i = 0; i < count; ++i) {
@@ -97,14 +99,15 @@ void DirectoryServer::serve(int wait_ms) {
   close_late_silent(now);
   leases_.end_late(now);
   close_all_that_are_to_be(now);
-  if (const int error = journal_.compact(leases_); error != 0)
-    tools::tell_limited(file_lines_, "exs-directory: the file",
-                        std::string("exs-directory: the file is not written anew: ") + std::strerror(error));
+  if (const Status compacted = journal_.compact(leases_); !compacted.ok())
+    tools::tell_limited(
+        file_lines_, "exs-directory: the file",
+        std::string("exs-directory: the file is not written anew: ") + std::strerror(compacted.error()));
 }
 
 // Closes the connection that could not be served for want of memory, because a message of it is lost. Closing may lack memory, too; then
 // its leases end by their time.
-void DirectoryServer::shed(std::int64_t now) noexcept try {
+void DirectoryServer::shed(std::uint64_t now) noexcept try {
   tools::tell_limited(file_lines_, "exs-directory: memory",
                       "exs-directory: no memory for all who want something");
   if (in_hand_ != 0) close(in_hand_, now);
@@ -116,13 +119,13 @@ void DirectoryServer::shed(std::int64_t now) noexcept try {
 void DirectoryServer::read_from(Number number, Connection& connection) {
   const Cost cost;
   std::array<std::uint8_t, kReadAtOnce> bytes;
-  const ssize_t count = ::recv(connection.descriptor.get(), bytes.data(), bytes.size(), 0);
+  const ssize_t count = kernel::recv(connection.descriptor.get(), bytes.data(), bytes.size(), 0);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) {
     to_close_.insert(number);
     return;
   }
-  const std::int64_t now = now_ns();  // all of it was sent before
+  const std::uint64_t now = boottime_ns();  // all of it was sent before
   connection.in.insert(connection.in.end(), bytes.begin(), bytes.begin() + count);
   Bytes left(connection.in);
   bool is_good = true;
@@ -142,7 +145,7 @@ void DirectoryServer::read_from(Number number, Connection& connection) {
   }
 }
 
-bool DirectoryServer::hear(Number number, Connection& connection, Bytes bytes, std::int64_t now) {
+bool DirectoryServer::hear(Number number, Connection& connection, Bytes bytes, std::uint64_t now) {
   const auto message = decode_directory(bytes);
   if (!message || !count_message(connection, now)) return false;
   const bool waits = message->type == DirectoryType::kClaim ||
@@ -163,7 +166,7 @@ void DirectoryServer::say(Connection& connection, const DirectoryMessage& messag
 void DirectoryServer::flush(Number number, Connection& connection) {
   std::vector<std::uint8_t>& out = connection.out;
   if (out.empty()) return;
-  const ssize_t count = ::send(connection.descriptor.get(), out.data(), out.size(), MSG_NOSIGNAL);
+  const ssize_t count = kernel::send(connection.descriptor.get(), out.data(), out.size(), MSG_NOSIGNAL);
   if (count > 0) out.erase(out.begin(), out.begin() + count);
   if ((count < 0 && errno != EAGAIN && errno != EINTR) || out.size() > kOutMax) to_close_.insert(number);
   watch_again(number, connection);
@@ -177,21 +180,24 @@ void DirectoryServer::set_watched(Number number, int descriptor, bool reads, boo
   epoll_event event{};
   event.events = (reads ? std::uint32_t{EPOLLIN} : 0U) | (writes ? std::uint32_t{EPOLLOUT} : 0U);
   event.data.u64 = number;
-  ::epoll_ctl(watch_.get(), is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event);
+  kernel::epoll_ctl(watch_.get(), is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event);
 }
 
 // Closing one may notify others, which may have to be closed then.
-void DirectoryServer::close_all_that_are_to_be(std::int64_t now) {
+void DirectoryServer::close_all_that_are_to_be(std::uint64_t now) {
   while (!to_close_.empty()) close(to_close_.extract(to_close_.begin()).value(), now);
 }
 
-void DirectoryServer::close(Number number, std::int64_t now) {
+void DirectoryServer::close(Number number, std::uint64_t now) {
   const auto known = connections_.find(number);
   if (known == connections_.end()) return;
   for (const IdBytes& id : known->second.watches) unwatch(number, id);
   Host& host = hosts_.at(known->second.host);  // the host stays until it has been idle for a while
   host.connections.erase(number);
-  if (known->second.has_greeted) --host.greeted;
+  if (known->second.has_greeted) {
+    EXS_CHECK(host.greeted > 0);
+    --host.greeted;
+  }
   silent_.erase(number);
   waiting_.erase(number);
   paused_.erase(number);
@@ -202,7 +208,7 @@ void DirectoryServer::close(Number number, std::int64_t now) {
 // ---------------------------------------------------------------- what they say
 
 bool DirectoryServer::take(Number number, Connection& connection, const DirectoryMessage& message,
-                           std::int64_t now) {
+                           std::uint64_t now) {
   if (message.type == DirectoryType::kGreeting) return greeted(number, connection);
   if (!connection.has_greeted) return false;
   switch (message.type) {
@@ -228,13 +234,13 @@ std::size_t DirectoryServer::places_of(const HostBytes& host) const {
 }
 
 bool DirectoryServer::claim(Number number, Connection& connection, const DirectoryMessage& message,
-                            std::int64_t now) {
+                            std::uint64_t now) {
   std::optional<Record> record = decode_record(message.record);
   if (!record ||
       !is_signed(claim_statement(connection.nonce, message.record), message.signature, record->key))
     return false;
   const IdBytes id = id_of(record->key);
-  const std::int64_t lease_ns = std::int64_t{message.number} * kNsPerMs;
+  const std::uint64_t lease_ns = std::uint64_t{message.number} * kNsPerMs;
   Leases::Entry entry{
       std::move(*record), {message.record.begin(), message.record.end()}, number, lease_ns, 0, true,
       message.is_fenced};
@@ -292,11 +298,11 @@ void DirectoryServer::tell_of(Connection& connection, const IdBytes& id) {
 }
 
 bool DirectoryServer::keep(const Leases::Entry& entry) {
-  const int error = journal_.write(entry);
-  if (error == 0) return true;
-  tools::tell_limited(
-      file_lines_, "exs-directory: the file",
-      "exs-directory: " + text_of(id_of(entry.record.key)) + " is not in the file: " + std::strerror(error));
+  const Status written = journal_.write(entry);
+  if (written.ok()) return true;
+  tools::tell_limited(file_lines_, "exs-directory: the file",
+                      "exs-directory: " + text_of(id_of(entry.record.key)) +
+                          " is not in the file: " + std::strerror(written.error()));
   return false;
 }
 

@@ -44,14 +44,14 @@ class DirectoryServer {
 
  private:
   struct Connection {
-    Descriptor descriptor;
+    UniqueFd descriptor;
     HostBytes host{};
     Nonce nonce{};
     bool has_greeted = false;
-    std::int64_t since_ns = 0;
-    std::int64_t second_ns = 0;  // start of the second in which messages are counted
+    std::uint64_t since_ns = 0;
+    std::uint64_t second_ns = 0;  // start of the second in which messages are counted
     std::size_t messages = 0;
-    std::int64_t renewed_ns = 0;
+    std::uint64_t renewed_ns = 0;
     Budget budget{kPercentOfConnection, kBurstOfConnectionNs};
     std::vector<std::uint8_t> in;
     std::deque<std::vector<std::uint8_t>> waiting;  // a claim, and the messages behind it
@@ -64,44 +64,44 @@ class DirectoryServer {
     std::set<Number> connections;
     std::size_t greeted = 0;                        // number of those that have greeted
     Budget budget{kPercentOfHost, kBurstOfHostNs};  // for claims
-    std::int64_t second_ns = 0;
+    std::uint64_t second_ns = 0;
     std::size_t messages = 0;
   };
   // Allows a starting process to claim 1,024 services at once, and a starting directory to receive all services of a host.
-  static constexpr std::int64_t kPercentOfConnection = 25;
-  static constexpr std::int64_t kBurstOfConnectionNs = 250 * kNsPerMs;
-  static constexpr std::int64_t kPercentOfHost = 50;
-  static constexpr std::int64_t kBurstOfHostNs = 500 * kNsPerMs;
+  static constexpr int kPercentOfConnection = 25;
+  static constexpr std::uint64_t kBurstOfConnectionNs = 250 * kNsPerMs;
+  static constexpr int kPercentOfHost = 50;
+  static constexpr std::uint64_t kBurstOfHostNs = 500 * kNsPerMs;
 
   void listen(const sockaddr_storage& address);
   void serve(int wait_ms);
   [[nodiscard]] int wait_of(int wait_ms) const;
-  void accept_all(std::int64_t now);
-  bool accept_one(std::int64_t now);
-  void begin(Descriptor descriptor, const HostBytes& host, std::int64_t now);
+  void accept_all(std::uint64_t now);
+  bool accept_one(std::uint64_t now);
+  void begin(UniqueFd descriptor, const HostBytes& host, std::uint64_t now);
   // Makes room for one more silent connection. Returns false if there is none yet.
-  bool make_room(std::int64_t now);
+  bool make_room(std::uint64_t now);
   // Drops the longest silent connection. Returns false if even that one has not had its time.
-  bool drop_silent(std::int64_t now);
-  void drop_oldest_silent(std::int64_t now);
-  void close_late_silent(std::int64_t now);
-  void rest_until(std::int64_t time_ns);
-  void accept_again(std::int64_t now);
+  bool drop_silent(std::uint64_t now);
+  void drop_oldest_silent(std::uint64_t now);
+  void close_late_silent(std::uint64_t now);
+  void rest_until(std::uint64_t time_ns);
+  void accept_again(std::uint64_t now);
   bool greeted(Number number, Connection& connection);
-  void shed(std::int64_t now) noexcept;
+  void shed(std::uint64_t now) noexcept;
   [[nodiscard]] std::size_t places_of(const HostBytes& host) const;
   void read_from(Number number, Connection& connection);
   // Returns false if the connection has to be closed.
-  bool hear(Number number, Connection& connection, Bytes bytes, std::int64_t now);
-  bool count_message(Connection& connection, std::int64_t now);
-  [[nodiscard]] bool may_say_more(Connection& connection, std::int64_t now);
-  [[nodiscard]] bool may_claim(Connection& connection, std::int64_t now);
-  [[nodiscard]] bool has_claims(std::int64_t now);
+  bool hear(Number number, Connection& connection, Bytes bytes, std::uint64_t now);
+  bool count_message(Connection& connection, std::uint64_t now);
+  [[nodiscard]] bool may_say_more(Connection& connection, std::uint64_t now);
+  [[nodiscard]] bool may_claim(Connection& connection, std::uint64_t now);
+  [[nodiscard]] bool has_claims(std::uint64_t now);
   void take_claims();
-  void read_again(std::int64_t now);
+  void read_again(std::uint64_t now);
   // Returns false if the connection has to be closed.
-  bool take(Number number, Connection& connection, const DirectoryMessage& message, std::int64_t now);
-  bool claim(Number number, Connection& connection, const DirectoryMessage& message, std::int64_t now);
+  bool take(Number number, Connection& connection, const DirectoryMessage& message, std::uint64_t now);
+  bool claim(Number number, Connection& connection, const DirectoryMessage& message, std::uint64_t now);
   void ask_for(const IdBytes& id, Bytes newer);
   bool watch(Number number, Connection& connection, const IdBytes& id);
   void unwatch(Number number, const IdBytes& id);
@@ -111,17 +111,17 @@ class DirectoryServer {
   void say(Connection& connection, const DirectoryMessage& message);
   void flush(Number number, Connection& connection);
   void watch_again(Number number, Connection& connection);
-  void close(Number number, std::int64_t now);
-  void close_all_that_are_to_be(std::int64_t now);
+  void close(Number number, std::uint64_t now);
+  void close_all_that_are_to_be(std::uint64_t now);
   void set_watched(Number number, int descriptor, bool reads, bool writes, bool is_new = false) const;
 
   const bool is_verbose_;
   const std::size_t places_of_host_max_;
   exs::LogLimit file_lines_;
-  Descriptor watch_;
-  Descriptor listener_;
+  UniqueFd watch_;
+  UniqueFd listener_;
   sockaddr_storage address_{};
-  std::int64_t accepts_ns_ = 0;  // when to accept again; 0: now
+  std::uint64_t accepts_ns_ = 0;  // when to accept again; 0: now
   Journal journal_;
   Leases leases_;
   Number last_number_ = 0;

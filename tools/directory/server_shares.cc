@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 
+#include "base/check.h"
+
 #include "tools/directory/server.h"
 
 namespace exs::svc {
 namespace {
 
-constexpr std::int64_t kSecondNs = 1'000 * kNsPerMs;
+constexpr std::uint64_t kSecondNs = 1'000 * kNsPerMs;
 constexpr std::size_t kMessagesMax = 4'096;  // of a connection, in a second
 // Of a host, in a second. Beyond it, connections with more than a few messages wait for the next second.
 constexpr std::size_t kMessagesOfHostMax = 16'384;
@@ -16,9 +18,9 @@ constexpr std::size_t kWaitingMax = std::size_t{64} << 10;
 
 }  // namespace
 
-bool DirectoryServer::count_message(Connection& connection, std::int64_t now) {
+bool DirectoryServer::count_message(Connection& connection, std::uint64_t now) {
   const auto count = [now](auto& of) {
-    if (now - of.second_ns >= kSecondNs) {
+    if (time_left(now, of.second_ns) >= kSecondNs) {
       of.second_ns = now;
       of.messages = 0;
     }
@@ -28,19 +30,19 @@ bool DirectoryServer::count_message(Connection& connection, std::int64_t now) {
   return count(connection) <= kMessagesMax;
 }
 
-bool DirectoryServer::may_say_more(Connection& connection, std::int64_t now) {
+bool DirectoryServer::may_say_more(Connection& connection, std::uint64_t now) {
   if (connection.waiting_bytes >= kWaitingMax || connection.budget.is_spent(now)) return false;
   const auto has_said = [now](const auto& of, std::size_t messages) {
-    return now - of.second_ns < kSecondNs && of.messages > messages;
+    return time_left(now, of.second_ns) < kSecondNs && of.messages > messages;
   };
   return !has_said(hosts_.at(connection.host), kMessagesOfHostMax) || !has_said(connection, kMessagesFew);
 }
 
-bool DirectoryServer::may_claim(Connection& connection, std::int64_t now) {
+bool DirectoryServer::may_claim(Connection& connection, std::uint64_t now) {
   return !connection.budget.is_spent(now) && !hosts_.at(connection.host).budget.is_spent(now);
 }
 
-bool DirectoryServer::has_claims(std::int64_t now) {
+bool DirectoryServer::has_claims(std::uint64_t now) {
   return std::any_of(waiting_.begin(), waiting_.end(),
                      [&](Number number) { return may_claim(connections_.at(number), now); });
 }
@@ -54,12 +56,13 @@ void DirectoryServer::take_claims() {
     if (next == waiting_.end()) next = waiting_.begin();
     const Number number = last_worked_ = in_hand_ = *next;
     Connection& connection = connections_.at(number);
-    const std::int64_t now = now_ns();
+    const std::uint64_t now = boottime_ns();
     --tries;
     if (!may_claim(connection, now)) continue;
     const Cost cost;
     const std::vector<std::uint8_t> bytes = std::move(connection.waiting.front());
     connection.waiting.pop_front();
+    EXS_CHECK(connection.waiting_bytes >= bytes.size());
     connection.waiting_bytes -= bytes.size();
     if (!take(number, connection, *decode_directory(bytes), now)) {
       to_close_.insert(number);
@@ -76,7 +79,7 @@ void DirectoryServer::take_claims() {
   in_hand_ = 0;
 }
 
-void DirectoryServer::read_again(std::int64_t now) {
+void DirectoryServer::read_again(std::uint64_t now) {
   for (auto number = paused_.begin(); number != paused_.end();) {
     Connection& connection = connections_.at(*number);
     if (!may_say_more(connection, now)) {

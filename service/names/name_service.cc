@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "service/names/housekeeper.h"
+#include "service/names/name_service.h"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -10,6 +10,8 @@
 #include <new>
 #include <system_error>
 
+#include "base/contain.h"
+#include "base/kernel.h"
 #include "base/no_signals.h"
 #include "service/names/address.h"
 #include "service/names/directory.h"
@@ -18,77 +20,93 @@
 namespace exs::svc {
 namespace {
 
-constexpr std::int64_t kFirstSearchAgainNs = 20 * kNsPerMs;
-constexpr std::int64_t kQuestionNs = 2000 * kNsPerMs;  // from a connection to its question
-constexpr std::int64_t kNoDescriptorNs = 100 * kNsPerMs;
-constexpr std::int64_t kYoungNs = 1000 * kNsPerMs;  // since a claim
+constexpr std::uint64_t kFirstSearchAgainNs = 20 * kNsPerMs;
+constexpr std::uint64_t kQuestionNs = 2000 * kNsPerMs;  // from a connection to its question
+constexpr std::uint64_t kNoDescriptorNs = 100 * kNsPerMs;
+constexpr std::uint64_t kYoungNs = 1000 * kNsPerMs;  // since a claim
 constexpr std::size_t kQuestionsMax = 32;
+constexpr std::uint64_t kLongestWaitNs = 60 * kNsPerSecond;
 constexpr int kBatch = 64;
 
-int wait_of(std::int64_t until_ns) {
-  if (until_ns == kNever) return -1;
-  const std::int64_t ns = until_ns - now_ns();
-  return ns <= 0 ? 0 : static_cast<int>(std::min<std::int64_t>((ns + kNsPerMs - 1) / kNsPerMs, 60'000));
+int wait_of(std::uint64_t until_ns) {
+  if (until_ns == kNeverNs) return -1;
+  const std::uint64_t left_ns = std::min(time_left(until_ns, boottime_ns()), kLongestWaitNs);
+  return static_cast<int>((left_ns + kNsPerMs - 1) / kNsPerMs);
 }
 
 }  // namespace
 
 // ---------------------------------------------------------------- what nodes ask for
 
-std::shared_ptr<Housekeeper> Housekeeper::get() {
-  static std::mutex lock;
-  static std::weak_ptr<Housekeeper> last;
-  const std::lock_guard guard(lock);
-  std::shared_ptr<Housekeeper> one = last.lock();
+std::shared_ptr<NameService> NameService::get() {
+  struct Last {
+    Mutex lock;
+    std::weak_ptr<NameService> service EXS_GUARDED_BY(lock);
+  };
+  static Last last;
+  const LockGuard guard(last.lock);
+  std::shared_ptr<NameService> one = last.service.lock();
   if (one == nullptr) {
-    one = std::shared_ptr<Housekeeper>(new Housekeeper);
-    last = one;
+    one = std::shared_ptr<NameService>(new NameService);
+    last.service = one;
   }
   return one;
 }
 
-Housekeeper::Housekeeper()
-    : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), watch_(::epoll_create1(EPOLL_CLOEXEC)) {
-  if (!wake_.is_open() || !watch_.is_open()) throw std::system_error(errno, std::generic_category());
-  watch(wake_.get());
-  ready_.reserve(kBatch);
-  const NoSignals signals;
-  thread_ = std::thread([this] { run(); });
+NameService::NameService()
+    : wake_(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), watch_(kernel::epoll_create1(EPOLL_CLOEXEC)) {
+  if (!wake_.valid() || !watch_.valid()) throw std::system_error(errno, std::generic_category());
+  if (const Status watched = watch(wake_.get()); !watched.ok())
+    throw std::system_error(watched.error(), std::generic_category());
+  {
+    const LockGuard guard(lock_);
+    ready_.reserve(kBatch);
+  }
+  thread_ = start_thread([this] { run(); });
 }
 
-Housekeeper::~Housekeeper() {
+NameService::~NameService() {
   {
-    const std::lock_guard guard(lock_);
+    const LockGuard guard(lock_);
     ends_ = true;
   }
   wake();
   thread_.join();
 }
 
-int Housekeeper::claim(const IdBytes& id, std::vector<std::uint8_t> record, const Ways& ways, const Key* key,
-                       Claimant claimant) {
-  const std::lock_guard guard(lock_);
-  if (claims_.contains(id)) return EADDRINUSE;
+Status NameService::claim(const IdBytes& id, std::vector<std::uint8_t> record, const Ways& ways,
+                          const Key* key, Claimant claimant) {
+  const LockGuard guard(lock_);
+  if (claims_.contains(id)) return Status(EADDRINUSE);
+  Result<UniqueFd> listener = claim_host_name(id);
+  if (!listener) return listener.error();
   Claim claim;
-  if (const int error = claim_host_name(id, claim.listener); error != 0) return error;
+  claim.listener = std::move(*listener);
   std::optional<Record> decoded = key == nullptr ? std::nullopt : decode_record(record, id);
   claim.record = std::move(record);
-  claim.claimed_ns = now_ns();
+  claim.claimed_ns = boottime_ns();
   if (decoded) {
     const bool is_fenced = claimant.hold != nullptr && claimant.hold->is_fenced();
-    claim.place = Place{*key, std::move(*decoded), is_fenced};
+    claim.place = Publication{*key, std::move(*decoded), is_fenced};
     claim.resolvers = resolvers_of(ways);
   }
   claim.claimant = std::move(claimant);
-  watch(claim.listener.get());
-  const Claim& made = claims_.emplace(id, std::move(claim)).first->second;
-  for (Resolver* const resolver : made.resolvers) resolver->claim(id, *made.place, made.claimed_ns);
-  if (!made.resolvers.empty()) wake();
-  return 0;
+  if (const Status watched = watch(claim.listener.get()); !watched.ok()) return watched;
+  const auto made = claims_.emplace(id, std::move(claim)).first;
+  try {
+    for (Resolver* const resolver : made->second.resolvers)
+      resolver->claim(id, *made->second.place, made->second.claimed_ns);
+  } catch (const std::bad_alloc&) {
+    for (Resolver* const resolver : made->second.resolvers) contain([&] { resolver->unclaim(id); }, [] {});
+    claims_.erase(made);
+    throw;
+  }
+  if (!made->second.resolvers.empty()) wake();
+  return {};
 }
 
-void Housekeeper::unclaim(const IdBytes& id) {
-  const std::lock_guard guard(lock_);
+void NameService::unclaim(const IdBytes& id) {
+  const LockGuard guard(lock_);
   std::erase_if(questions_, [&](const Question& question) { return question.id == id; });
   const auto claim = claims_.find(id);
   if (claim == claims_.end()) return;
@@ -96,9 +114,9 @@ void Housekeeper::unclaim(const IdBytes& id) {
   claims_.erase(claim);
 }
 
-void Housekeeper::find(std::uint64_t search, const IdBytes& id, std::int64_t limit_ns,
+void NameService::find(std::uint64_t search, const IdBytes& id, std::uint64_t limit_ns,
                        std::shared_ptr<Sink> sink, Ways ways) {
-  const std::int64_t now = now_ns();
+  const std::uint64_t now = boottime_ns();
   Search made;
   made.number = search;
   made.id = id;
@@ -107,35 +125,35 @@ void Housekeeper::find(std::uint64_t search, const IdBytes& id, std::int64_t lim
   made.pause_ns = kFirstSearchAgainNs;
   made.sink = std::move(sink);
   made.ways = std::move(ways);
-  say_begin(made, now);
-  const std::lock_guard guard(lock_);
+  log_begin(made, now);
+  const LockGuard guard(lock_);
   searches_.push_back(std::move(made));
   wake();
 }
 
-void Housekeeper::ring_at(std::int64_t time_ns, const std::shared_ptr<Sink>& sink) {
-  const std::lock_guard guard(lock_);
-  std::int64_t& before = rings_[sink].alarm_ns;
+void NameService::ring_at(std::uint64_t time_ns, const std::shared_ptr<Sink>& sink) {
+  const LockGuard guard(lock_);
+  std::uint64_t& before = rings_[sink].alarm_ns;
   const bool is_earlier = time_ns < before;
   before = time_ns;
   if (is_earlier) wake();
 }
 
-void Housekeeper::forget(const std::shared_ptr<Sink>& sink) {
-  const std::lock_guard guard(lock_);
+void NameService::forget(const std::shared_ptr<Sink>& sink) {
+  const LockGuard guard(lock_);
   std::erase_if(searches_, [&](const Search& search) { return search.sink == sink; });
   rings_.erase(sink);
 }
 
-void Housekeeper::wake() {
+void NameService::wake() {
   const std::uint64_t one = 1;
-  static_cast<void>(::write(wake_.get(), &one, sizeof one));
+  static_cast<void>(kernel::write(wake_.get(), &one, sizeof one));
 }
 
 // ---------------------------------------------------------------- its thread
 
-void Housekeeper::run() {
-  std::unique_lock guard(lock_);
+void NameService::run() {
+  const LockGuard guard(lock_);
   while (!ends_) {
     sleep_until(next_time());
     try {
@@ -146,8 +164,8 @@ void Housekeeper::run() {
   }
 }
 
-void Housekeeper::do_what_is_due() {
-  const std::int64_t now = now_ns();
+void NameService::do_what_is_due() {
+  const std::uint64_t now = boottime_ns();
   if (accepts_ns_ != 0 && now >= accepts_ns_) set_accepting(true);
   // Questions for one name are answered before those for the next can displace them.
   for (const auto& [id, claim] : claims_) {
@@ -159,8 +177,8 @@ void Housekeeper::do_what_is_due() {
   go_on(now);
 }
 
-std::int64_t Housekeeper::next_time() const {
-  std::int64_t time = kNever;
+std::uint64_t NameService::next_time() const {
+  std::uint64_t time = kNeverNs;
   for (const Question& question : questions_) time = std::min(time, question.limit_ns);
   for (const Search& search : searches_) time = std::min(time, search.due_ns());
   for (const auto& [sink, rings] : rings_) time = std::min({time, rings.alarm_ns, rings.found_ns});
@@ -170,56 +188,56 @@ std::int64_t Housekeeper::next_time() const {
 
 // Sleeps without the lock. Meanwhile a ready descriptor may be closed and its number reused. That is harmless, as none of the calls that
 // follow blocks.
-void Housekeeper::sleep_until(std::int64_t until_ns) {
+void NameService::sleep_until(std::uint64_t until_ns) {
   std::array<epoll_event, kBatch> events;
   lock_.unlock();
-  const int count = ::epoll_wait(watch_.get(), events.data(), kBatch, wait_of(until_ns));
+  const int count = kernel::epoll_wait(watch_.get(), events.data(), kBatch, wait_of(until_ns));
   std::uint64_t wakes = 0;
-  static_cast<void>(::read(wake_.get(), &wakes, sizeof wakes));
+  static_cast<void>(kernel::read(wake_.get(), &wakes, sizeof wakes));
   lock_.lock();
   ready_.clear();
   for (int i = 0; i < count; ++i) ready_.push_back(events[static_cast<std::size_t>(i)].data.fd);
 }
 
-void Housekeeper::watch(int descriptor) const {
+Status NameService::watch(int descriptor) const {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = descriptor;
-  ::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, descriptor, &event);
+  return kernel_status(kernel::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, descriptor, &event));
 }
 
 // While no descriptor is left for it, a connection stays in the backlog. It would end every sleep at once.
-void Housekeeper::set_accepting(bool accepts) {
-  accepts_ns_ = accepts ? 0 : after(now_ns(), kNoDescriptorNs);
+void NameService::set_accepting(bool accepts) {
+  accepts_ns_ = accepts ? 0 : time_after(boottime_ns(), kNoDescriptorNs);
   for (const auto& [id, claim] : claims_) {
     epoll_event event{};
     event.events = accepts ? std::uint32_t{EPOLLIN} : 0U;
     event.data.fd = claim.listener.get();
-    ::epoll_ctl(watch_.get(), EPOLL_CTL_MOD, claim.listener.get(), &event);
+    kernel::epoll_ctl(watch_.get(), EPOLL_CTL_MOD, claim.listener.get(), &event);
   }
 }
 
-bool Housekeeper::is_ready(int descriptor) const {
+bool NameService::is_ready(int descriptor) const {
   return descriptor >= 0 && std::find(ready_.begin(), ready_.end(), descriptor) != ready_.end();
 }
 
-void Housekeeper::accept_questions(const IdBytes& id, int listener) {
+void NameService::accept_questions(const IdBytes& id, int listener) {
   for (std::size_t i = 0; i < kQuestionsMax; ++i) {
-    Descriptor connection(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!connection.is_open()) {
+    UniqueFd connection(kernel::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection.valid()) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) set_accepting(false);
       return;
     }
     // An honest client asks at once, so the oldest silent connection has to go.
     if (questions_.size() == kQuestionsMax) questions_.erase(questions_.begin());
-    watch(connection.get());
-    ready_.push_back(connection.get());  // the question is usually there already
-    questions_.push_back({id, std::move(connection), after(now_ns(), kQuestionNs)});
+    if (!watch(connection.get()).ok()) continue;  // its end asks again
+    ready_.push_back(connection.get());           // the question is usually there already
+    questions_.push_back({id, std::move(connection), time_after(boottime_ns(), kQuestionNs)});
   }
 }
 
-void Housekeeper::answer_questions(std::int64_t now) {
-  std::erase_if(questions_, [&](const Question& question) {
+void NameService::answer_questions(std::uint64_t now) {
+  std::erase_if(questions_, [&](const Question& question) EXS_REQUIRES(lock_) {
     const auto claim = claims_.find(question.id);
     if (claim == claims_.end() || now >= question.limit_ns) return true;
     return is_ready(question.connection.get()) &&
@@ -231,22 +249,26 @@ void Housekeeper::answer_questions(std::int64_t now) {
 
 // If no descriptor is left for the resolver, the search does without it. The next search tries again.
 template <class Setting, class Make>
-Resolver* Housekeeper::get_or_make(Made<Setting>& made, const Setting& setting, Make make) {
+Resolver* NameService::get_or_make(Made<Setting>& made, const Setting& setting, Make make) {
   const auto known =
       std::find_if(made.begin(), made.end(), [&](const auto& one) { return one.first == setting; });
   if (known != made.end()) return known->second.get();
+  resolvers_.reserve(resolvers_.size() + 1);
   try {
     made.emplace_back(setting, make());
   } catch (const std::system_error&) {
     return nullptr;
   }
   Resolver* const resolver = made.back().second.get();
+  if (!watch(resolver->descriptor()).ok()) {
+    made.pop_back();
+    return nullptr;
+  }
   resolvers_.push_back(resolver);
-  watch(resolver->descriptor());
   return resolver;
 }
 
-std::vector<Resolver*> Housekeeper::resolvers_of(const Ways& ways) {
+std::vector<Resolver*> NameService::resolvers_of(const Ways& ways) {
   std::vector<Resolver*> resolvers;
   ResolverClient& client = *this;
   if (ways.directory)
@@ -259,13 +281,14 @@ std::vector<Resolver*> Housekeeper::resolvers_of(const Ways& ways) {
   return resolvers;
 }
 
-void Housekeeper::found(const Resolver& by, const IdBytes& id, const Record& record) {
+void NameService::found(const Resolver& by, const IdBytes& id, const Record& record) {
+  lock_.assert_held();  // resolvers run in step() alone
   for (auto search = searches_.begin(); search != searches_.end();) {
     const std::vector<Resolver*> resolvers = resolvers_of(search->ways);
     const bool is_for_it =
         search->id == id && std::find(resolvers.begin(), resolvers.end(), &by) != resolvers.end();
     if (is_for_it) {
-      say_found(*search, by.name(), record.addresses);
+      log_found(*search, by.name(), record.addresses);
       end(*search, record, record.addresses);
     }
     search = is_for_it ? searches_.erase(search) : search + 1;
@@ -281,15 +304,17 @@ bool is_settled(const Claimant& claimant) {
 
 }  // namespace
 
-void Housekeeper::overtaken(const IdBytes& id, const Record& newer) {
+void NameService::overtaken(const IdBytes& id, const Record& newer) {
+  lock_.assert_held();  // resolvers run in step() alone
   const auto claim = claims_.find(id);
   if (claim == claims_.end()) return;
-  const bool is_young = now_ns() - claim->second.claimed_ns <= kYoungNs;
+  const bool is_young = boottime_ns() - claim->second.claimed_ns <= kYoungNs;
   if (is_young && !is_settled(claim->second.claimant)) return raise_epoch(id, claim->second, newer);
   lose(id, claim->second);
 }
 
-void Housekeeper::outdated(const IdBytes& id, const Record& newer) {
+void NameService::outdated(const IdBytes& id, const Record& newer) {
+  lock_.assert_held();  // resolvers run in step() alone
   const auto claim = claims_.find(id);
   if (claim == claims_.end()) return;
   const bool is_anothers = newer.instance != claim->second.place->record.instance;
@@ -297,24 +322,25 @@ void Housekeeper::outdated(const IdBytes& id, const Record& newer) {
   raise_epoch(id, claim->second, newer);
 }
 
-void Housekeeper::held(const IdBytes& id, std::int64_t until_ns) {
+void NameService::held(const IdBytes& id, std::uint64_t until_ns) {
+  lock_.assert_held();  // resolvers run in step() alone
   const auto claim = claims_.find(id);
   if (claim == claims_.end() || claim->second.claimant.hold == nullptr) return;
   Hold& hold = *claim->second.claimant.hold;
-  const bool served = hold.may_serve(now_ns());
+  const bool served = hold.may_serve(boottime_ns());
   hold.extend(until_ns);
   if (!served) ring(claim->second.claimant);
 }
 
-void Housekeeper::raise_epoch(const IdBytes& id, Claim& ours, const Record& newer) {
+void NameService::raise_epoch(const IdBytes& id, Claim& ours, const Record& newer) {
   if (newer.epoch == UINT64_MAX) return;
   ours.place->record.epoch = newer.epoch + 1;
   ours.record = encode_record(ours.place->record, ours.place->key);
   if (ours.claimant.hold != nullptr) ours.claimant.hold->raise(ours.place->record.epoch);
-  for (Resolver* const resolver : ours.resolvers) resolver->claim(id, *ours.place, now_ns());
+  for (Resolver* const resolver : ours.resolvers) resolver->claim(id, *ours.place, boottime_ns());
 }
 
-void Housekeeper::lose(const IdBytes& id, Claim& ours) {
+void NameService::lose(const IdBytes& id, Claim& ours) {
   const Claimant& claimant = ours.claimant;
   if (claimant.hold != nullptr) claimant.hold->lose();
   ring(claimant);
@@ -323,7 +349,7 @@ void Housekeeper::lose(const IdBytes& id, Claim& ours) {
   ours.resolvers.clear();
 }
 
-void Housekeeper::ring(const Claimant& claimant) {
+void NameService::ring(const Claimant& claimant) {
   if (claimant.sink != nullptr) rings_[claimant.sink].found_ns = 0;
 }
 

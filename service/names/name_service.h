@@ -16,16 +16,15 @@
 #pragma once
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "service/names/clock.h"
+#include "base/clock.h"
+#include "base/drive_lock.h"
 #include "service/names/hold.h"
 #include "service/names/host_name.h"
 #include "service/names/lookup_log.h"
@@ -54,113 +53,115 @@ struct Claimant {
 };
 
 // Thread: any.
-class Housekeeper : private ResolverClient {
+class NameService : private ResolverClient {
  public:
-  // The housekeeper of the process, which runs while anybody has a pointer to it. Throws std::system_error if no thread can start.
-  static std::shared_ptr<Housekeeper> get();
-  virtual ~Housekeeper();
-  Housekeeper(const Housekeeper&) = delete;
-  Housekeeper& operator=(const Housekeeper&) = delete;
+  // The name thread of the process, which runs while anybody has a pointer to it. Throws std::system_error if no thread can start.
+  static std::shared_ptr<NameService> get();
+  virtual ~NameService();
+  NameService(const NameService&) = delete;
+  NameService& operator=(const NameService&) = delete;
 
-  // Answers with the record until unclaim(); with the key, also beyond this host. Returns errno values as claim_host_name() does.
-  int claim(const IdBytes& id, std::vector<std::uint8_t> record, const Ways& ways = {},
-            const Key* key = nullptr, Claimant claimant = {});
+  // Answers with the record until unclaim(); with the key, also beyond this host. Errors are those of claim_host_name().
+  Status claim(const IdBytes& id, std::vector<std::uint8_t> record, const Ways& ways = {},
+               const Key* key = nullptr, Claimant claimant = {});
   void unclaim(const IdBytes& id);
 
   // Puts one answer with this number into the sink.
-  void find(std::uint64_t search, const IdBytes& id, std::int64_t limit_ns, std::shared_ptr<Sink> sink,
+  void find(std::uint64_t search, const IdBytes& id, std::uint64_t limit_ns, std::shared_ptr<Sink> sink,
             Ways ways = {});
-  // Wakes the sink at that time, which replaces the time set before. kNever cancels it.
-  void ring_at(std::int64_t time_ns, const std::shared_ptr<Sink>& sink);
+  // Wakes the sink at that time, which replaces the time set before. kNeverNs cancels it.
+  void ring_at(std::uint64_t time_ns, const std::shared_ptr<Sink>& sink);
   // The sink gets nothing more.
   void forget(const std::shared_ptr<Sink>& sink);
 
  private:
   struct Claim {
-    Descriptor listener;
+    UniqueFd listener;
     std::vector<std::uint8_t> record;
-    std::optional<Place> place;  // announced by these resolvers
+    std::optional<Publication> place;  // announced by these resolvers
     std::vector<Resolver*> resolvers;
-    std::int64_t claimed_ns = 0;
+    std::uint64_t claimed_ns = 0;
     Claimant claimant;
   };
   struct Question {  // of another process
     IdBytes id{};
-    Descriptor connection;
-    std::int64_t limit_ns = 0;
+    UniqueFd connection;
+    std::uint64_t limit_ns = 0;
   };
   struct Search {
     std::uint64_t number = 0;
     IdBytes id{};
     Patience patience;
-    std::int64_t next_ns = 0;
-    std::int64_t pause_ns = 0;
+    std::uint64_t next_ns = 0;
+    std::uint64_t pause_ns = 0;
     std::shared_ptr<Sink> sink;
     Ways ways;
-    Descriptor asked;  // connection to the holder of the name on this host
-    std::int64_t holder_next_ns = 0;
-    std::int64_t holder_pause_ns = 0;
+    UniqueFd asked;  // connection to the holder of the name on this host
+    std::uint64_t holder_next_ns = 0;
+    std::uint64_t holder_pause_ns = 0;
     bool is_held = false;  // a process that has not answered yet holds the name
     LookupLog log;
     // When it continues without an answer. A limit that owes a question cannot end it before.
-    [[nodiscard]] std::int64_t due_ns() const noexcept {
+    [[nodiscard]] std::uint64_t due_ns() const noexcept {
       return patience.owes_search() ? next_ns : std::min(next_ns, patience.limit_ns());
     }
   };
 
   struct Rings {
-    std::int64_t alarm_ns = kNever;  // set by ring_at()
-    std::int64_t found_ns = kNever;  // when to wake the node for an answer in the sink
+    std::uint64_t alarm_ns = kNeverNs;  // set by ring_at()
+    std::uint64_t found_ns = kNeverNs;  // when to wake the node for an answer in the sink
   };
 
   void found(const Resolver& by, const IdBytes& id, const Record& record) override;
   void overtaken(const IdBytes& id, const Record& newer) override;
   void outdated(const IdBytes& id, const Record& newer) override;
-  void held(const IdBytes& id, std::int64_t until_ns) override;
+  void held(const IdBytes& id, std::uint64_t until_ns) override;
 
-  Housekeeper();
-  void raise_epoch(const IdBytes& id, Claim& ours, const Record& newer);
-  void lose(const IdBytes& id, Claim& ours);
-  void ring(const Claimant& claimant);
+  NameService();
+  void raise_epoch(const IdBytes& id, Claim& ours, const Record& newer) EXS_REQUIRES(lock_);
+  void lose(const IdBytes& id, Claim& ours) EXS_REQUIRES(lock_);
+  void ring(const Claimant& claimant) EXS_REQUIRES(lock_);
   void run();
-  void do_what_is_due();
+  void do_what_is_due() EXS_REQUIRES(lock_);
   void wake();
-  [[nodiscard]] std::int64_t next_time() const;
-  void watch(int descriptor) const;
-  void set_accepting(bool accepts);
-  void sleep_until(std::int64_t until_ns);
-  [[nodiscard]] bool is_ready(int descriptor) const;
-  void accept_questions(const IdBytes& id, int listener);
-  void answer_questions(std::int64_t now);
-  void go_on(std::int64_t now);
-  void end(Search& search, std::optional<Record> record, std::vector<sockaddr_storage> addresses);
-  bool ask(Search& search, std::int64_t now);
-  bool ask_holder(Search& search, std::int64_t now);
-  static void say_begin(Search& search, std::int64_t now);
-  static void say_of_holder(Search& search, int error);
-  static void say_found(Search& search, const std::string& by,
+  [[nodiscard]] std::uint64_t next_time() const EXS_REQUIRES(lock_);
+  [[nodiscard]] Status watch(int descriptor) const;
+  void set_accepting(bool accepts) EXS_REQUIRES(lock_);
+  void sleep_until(std::uint64_t until_ns) EXS_REQUIRES(lock_);
+  [[nodiscard]] bool is_ready(int descriptor) const EXS_REQUIRES(lock_);
+  void accept_questions(const IdBytes& id, int listener) EXS_REQUIRES(lock_);
+  void answer_questions(std::uint64_t now) EXS_REQUIRES(lock_);
+  void go_on(std::uint64_t now) EXS_REQUIRES(lock_);
+  void end(Search& search, std::optional<Record> record, std::vector<sockaddr_storage> addresses)
+      EXS_REQUIRES(lock_);
+  bool ask(Search& search, std::uint64_t now) EXS_REQUIRES(lock_);
+  bool ask_holder(Search& search, std::uint64_t now) EXS_REQUIRES(lock_);
+  static void log_begin(Search& search, std::uint64_t now);
+  static void log_holder(Search& search, int error);
+  static void log_found(Search& search, const std::string& by,
                         const std::vector<sockaddr_storage>& addresses);
-  bool go_by_file(Search& search);
+  bool go_by_file(Search& search) EXS_REQUIRES(lock_);
   template <class Setting>
   using Made = std::vector<std::pair<Setting, std::unique_ptr<Resolver>>>;
   template <class Setting, class Make>
-  Resolver* get_or_make(Made<Setting>& made, const Setting& setting, Make make);
-  std::vector<Resolver*> resolvers_of(const Ways& ways);
-  bool step(Search& search, std::int64_t now, bool is_readable);
+  Resolver* get_or_make(Made<Setting>& made, const Setting& setting, Make make) EXS_REQUIRES(lock_);
+  std::vector<Resolver*> resolvers_of(const Ways& ways) EXS_REQUIRES(lock_);
+  bool step(Search& search, std::uint64_t now, bool is_readable) EXS_REQUIRES(lock_);
 
-  Descriptor wake_;
-  Descriptor watch_;
-  std::mutex lock_;
-  bool ends_ = false;
-  std::vector<int> ready_;         // descriptors that ended the last sleep
-  std::int64_t accepts_ns_ = 0;    // no descriptor was left for a connection: accept again then
-  Made<std::string> directories_;  // by keys of their addresses
-  Made<MulticastSetting> multicasts_;
-  std::vector<Resolver*> resolvers_;  // all of them
-  std::map<IdBytes, Claim> claims_;
-  std::vector<Question> questions_;
-  std::vector<Search> searches_;
-  std::map<std::shared_ptr<Sink>, Rings> rings_;
+  UniqueFd wake_;
+  UniqueFd watch_;
+  Mutex lock_;
+  bool ends_ EXS_GUARDED_BY(lock_) = false;
+  std::vector<int> ready_ EXS_GUARDED_BY(lock_);  // descriptors that ended the last sleep
+  // No descriptor was left for a connection: accept again then.
+  std::uint64_t accepts_ns_ EXS_GUARDED_BY(lock_) = 0;
+  Made<std::string> directories_ EXS_GUARDED_BY(lock_);  // by keys of their addresses
+  Made<MulticastSetting> multicasts_ EXS_GUARDED_BY(lock_);
+  std::vector<Resolver*> resolvers_ EXS_GUARDED_BY(lock_);  // all of them
+  std::map<IdBytes, Claim> claims_ EXS_GUARDED_BY(lock_);
+  std::vector<Question> questions_ EXS_GUARDED_BY(lock_);
+  std::vector<Search> searches_ EXS_GUARDED_BY(lock_);
+  std::map<std::shared_ptr<Sink>, Rings> rings_ EXS_GUARDED_BY(lock_);
   std::thread thread_;  // last, because it uses the other members
 };
 

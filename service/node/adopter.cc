@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "service/node/heir.h"
+#include "service/node/adopter.h"
 
 #include <cerrno>
 #include <new>
@@ -7,18 +7,18 @@
 
 namespace exs::svc {
 
-Heir::Heir(HeirHost& node, ServiceHost& host, exs_svc& service, Service::Config door)
+Adopter::Adopter(AdopterHost& node, ServiceHost& host, exs_svc& service, Service::Config endpoint)
     : node_(node),
       host_(host),
       service_(&service),
-      door_(static_cast<ServiceHost&>(*this), std::move(door)) {}
+      endpoint_(static_cast<ServiceHost&>(*this), std::move(endpoint)) {}
 
-Heir::~Heir() {
+Adopter::~Adopter() {
   forget_prepared();
   for (const exs_svc_event_t& event : told_) discard(event);
 }
 
-void Heir::go_on() {
+void Adopter::go_on() {
   std::erase_if(answers_, [this](const Answer& answer) { return say(answer); });
   for (const exs_svc_event_t& event : std::exchange(told_, {})) {
     if (event.type == EXS_SVC_EVT_REQUEST) take(*event.message);
@@ -26,7 +26,7 @@ void Heir::go_on() {
   }
 }
 
-void Heir::take(const exs_svc_message_t& request) {
+void Adopter::take(const exs_svc_message_t& request) {
   std::optional<HandoverHead> head;
   if (request.items_count == 1 && !is_done())
     head = decode_handover_head(
@@ -40,24 +40,24 @@ void Heir::take(const exs_svc_message_t& request) {
 }
 
 // Returns false if memory ran out; the answer has to be sent later.
-bool Heir::say(const Answer& answer) {
+bool Adopter::say(const Answer& answer) {
   Data data;
   data.kind = kIsReply;
   data.status = static_cast<std::int32_t>(answer.status);
   data.call = answer.to.call;
   data.items.item[0] = answer.record;
   data.items.count = answer.record.empty() ? 0 : 1;
-  return door_.reply(answer.to, data, {}, nullptr) != ENOMEM;
+  return endpoint_.reply(answer.to, data, {}, nullptr).error() != ENOMEM;
 }
 
-HandoverStatus Heir::prepare(const HandoverHead& head, const exs_svc_message_t& request) {
+HandoverStatus Adopter::prepare(const HandoverHead& head, const exs_svc_message_t& request) {
   forget_prepared();
   if (request.longs_count == 0) return HandoverStatus::kNotUnderstood;
   try {
     const exs_svc_item_t& first = request.longs[0];
     const auto handover = decode_handover({static_cast<const std::uint8_t*>(first.data), first.length});
     if (!handover) return HandoverStatus::kNotUnderstood;
-    prepared_.emplace();
+    prepared_.emplace(Prepared{});
     prepared_->token = head.token;
     const std::shared_ptr<Windows>& keeps = windows_of(&request);
     MessageParts state;
@@ -74,25 +74,27 @@ HandoverStatus Heir::prepare(const HandoverHead& head, const exs_svc_message_t& 
   return HandoverStatus::kNoMemory;
 }
 
-void Heir::forget_prepared() {
+void Adopter::forget_prepared() {
   if (!prepared_) return;
   for (const exs_svc_event_t& event : prepared_->events) discard(event);
   prepared_.reset();
   if (service_ != nullptr) service_->forget_all();
 }
 
-HandoverStatus Heir::commit(const HandoverHead& head, std::vector<std::uint8_t>& record) {
+HandoverStatus Adopter::commit(const HandoverHead& head, std::vector<std::uint8_t>& record) {
   if (!prepared_ || prepared_->token != head.token) return HandoverStatus::kUnprepared;
-  record = node_.take_over(*service_);
-  if (record.empty()) return errno == EADDRINUSE ? HandoverStatus::kNameTaken : HandoverStatus::kNoMemory;
+  Result<std::vector<std::uint8_t>> taken = node_.take_over(*service_);
+  if (!taken)
+    return taken.error().error() == EADDRINUSE ? HandoverStatus::kNameTaken : HandoverStatus::kNoMemory;
+  record = std::move(*taken);
   exs_svc* const service = std::exchange(service_, nullptr);
   exs_svc_event_t event{};
   event.type = EXS_SVC_EVT_ADOPTED;
   event.handle = service->handle();
   event.service = service;
   event.message = prepared_->state.release();
-  host_.tell(event);
-  for (const exs_svc_event_t& waiting : prepared_->events) host_.tell(waiting);
+  host_.report(event);
+  for (const exs_svc_event_t& waiting : prepared_->events) host_.report(waiting);
   prepared_.reset();
   return HandoverStatus::kDone;
 }

@@ -1,39 +1,40 @@
-// A process that waits to adopt a service of another (move.h). It opens a service of its own, the door. Only holders of the service's key
-// can derive the door's name, and it serves the present owner alone. Thread: holder of the node's lock.
+// A process that waits to adopt a service of another (move.h). It opens a service of its own, the endpoint. Only holders of the service's key
+// can derive the endpoint's name, and it serves the present owner alone. Thread: holder of the node's lock.
 //
 // Design notes
-//  1. The door is a service like any other. But its events come here instead of to the program, and are handled when the step ends.
+//  1. The endpoint is a service like any other. But its events come here instead of to the program, and are handled when the step ends.
 //  2. A PREPARE has no effect before its COMMIT, and may come again, for this move or another.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <vector>
 
+#include "base/status.h"
 #include "service/node/service.h"
 
 namespace exs::svc {
 
-// What an heir needs of its node.
-class HeirHost {
+// What an adopter needs of its node.
+class AdopterHost {
  public:
-  // Makes the service one of this node. Returns its record, or nothing and errno.
-  virtual std::vector<std::uint8_t> take_over(exs_svc& service) = 0;
+  // Makes the service one of this node. Returns its record.
+  virtual Result<std::vector<std::uint8_t>> take_over(exs_svc& service) = 0;
   virtual void give_up_name(exs_svc& service) = 0;
 
  protected:
-  ~HeirHost() = default;
+  ~AdopterHost() = default;
 };
 
-class Heir final : public ServiceHost {
+class Adopter final : public ServiceHost {
  public:
-  Heir(HeirHost& node, ServiceHost& host, exs_svc& service, Service::Config door);
-  Heir(const Heir&) = delete;
-  Heir& operator=(const Heir&) = delete;
-  ~Heir();
+  Adopter(AdopterHost& node, ServiceHost& host, exs_svc& service, Service::Config endpoint);
+  Adopter(const Adopter&) = delete;
+  Adopter& operator=(const Adopter&) = delete;
+  ~Adopter();
 
-  [[nodiscard]] exs_svc& door() noexcept { return door_; }
+  [[nodiscard]] exs_svc& endpoint() noexcept { return endpoint_; }
   [[nodiscard]] bool is_of(const exs_svc& service) const noexcept { return service_ == &service; }
-  // The heir waits for nothing more; its last answer may still be under way.
+  // The adopter waits for nothing more; its last answer may still be under way.
   [[nodiscard]] bool is_done() const noexcept { return service_ == nullptr; }
   // Called at the end of each step.
   void go_on();
@@ -45,12 +46,12 @@ class Heir final : public ServiceHost {
     OwnedMessage state;
   };
 
-  // ServiceHost, of the door
-  void tell(const exs_svc_event_t& event) override { told_.push_back(event); }
+  // ServiceHost, of the endpoint
+  void report(const exs_svc_event_t& event) override { told_.push_back(event); }
   void take_back(const CallName&) override {}
-  Debts& debts() override { return host_.debts(); }
+  PendingAcks& pending_acks() override { return host_.pending_acks(); }
   FrameMemory& memory() override { return host_.memory(); }
-  void wake_at(std::int64_t time_ns) override { host_.wake_at(time_ns); }
+  void wake_at(std::uint64_t time_ns) override { host_.wake_at(time_ns); }
 
   struct Answer {
     CallName to;
@@ -64,13 +65,13 @@ class Heir final : public ServiceHost {
   HandoverStatus commit(const HandoverHead& head, std::vector<std::uint8_t>& record);
   void forget_prepared();
 
-  HeirHost& node_;
+  AdopterHost& node_;
   ServiceHost& host_;
   exs_svc* service_;
   std::vector<exs_svc_event_t> told_;
   std::optional<Prepared> prepared_;
   std::vector<Answer> answers_;  // not sent yet for want of memory
-  exs_svc door_;                 // last, because it uses the other members
+  exs_svc endpoint_;             // last, because it uses the other members
 };
 
 }  // namespace exs::svc
