@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "exs/rpc.h"
 #include "rpc/channel/message_link.h"
+#include "rpc/channel/wake_up.h"
 #include "rpc/fast/client_window.h"
 #include "rpc/fast/greeting.h"
 #include "rpc/fast/header.h"
@@ -75,7 +76,7 @@ class ClientBinding {
   }
 
   // Makes the thread in wait() return. Thread: any. A full queue has events, so that thread does not sleep.
-  void wake() const { exs_qpost(queue_, nullptr, nullptr); }
+  void wake() const { wake_up(queue_, nullptr); }
   // Waits for events for link().take_event(), or for a reply for window()->receive_reply(). Returns their number; 0 or -1 with errno if
   // there are none.
   int wait(std::span<exs_event_t> events, std::int64_t limit_ns) {

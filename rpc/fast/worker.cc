@@ -8,9 +8,9 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/kernel.h"
 #include "rpc/channel/close_socket.h"
 #include "rpc/channel/wait_again.h"
+#include "rpc/channel/wake_up.h"
 
 namespace exs::rpc {
 namespace {
@@ -64,14 +64,8 @@ bool ServerWorker::adopt(int socket, std::shared_ptr<Binding> client) {
   return true;
 }
 
-// A full queue has events, so the thread does not sleep. Without memory for one the thread would sleep on, so it is tried again for a second.
 void ServerWorker::wake() {
-  constexpr int kTriesMax = 1000;
-  constexpr timespec kPause{0, 1'000'000};
-  for (int tries = 0; tries < kTriesMax; ++tries) {
-    if (exs_qpost(queue_, kWake, nullptr) == 0 || errno != ENOMEM) return;
-    kernel::nanosleep(&kPause, nullptr);
-  }
+  wake_up(queue_, kWake);
 }
 
 void ServerWorker::run(const std::atomic<bool>& stop, ClientAcceptor& acceptor) {

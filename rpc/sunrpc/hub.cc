@@ -18,6 +18,7 @@
 #include "rpc/channel/close_socket.h"
 #include "rpc/channel/process.h"
 #include "rpc/channel/wait_again.h"
+#include "rpc/channel/wake_up.h"
 #include "rpc/sunrpc/settings.h"
 
 namespace exs::rpc {
@@ -250,7 +251,7 @@ void Hub::serve() {
     for (int i = 0; i < count; ++i) take_event(events[static_cast<std::size_t>(i)]);
     look_ns = kLookNs;
     if (monotonic_ns() - begun < kInARowNs) continue;
-    exs_qpost(queue_, kAccepts, nullptr);  // makes the program's loop come back here after its turn
+    wake_up(queue_, kAccepts);  // makes the program's loop come back here after its turn
     break;
   }
   drop_late_strangers();
