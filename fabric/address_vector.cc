@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <new>
+#include <string>
 
 #include "fabric/endpoint.h"
 
@@ -15,53 +17,57 @@ extern fi_ops_av vector_ops;
 
 }  // namespace
 
-AddressVector::AddressVector(bool is_told, void* context)
-    : Object(FI_CLASS_AV, vector_fid_ops, context), is_told_(is_told) {
+AddressVector::AddressVector(bool has_events, void* context)
+    : Object(FI_CLASS_AV, vector_fid_ops, context), has_events_(has_events) {
   handle()->ops = &vector_ops;
 }
 
-void AddressVector::add(Endpoint& endpoint) {
-  const std::lock_guard guard(mutex_);
+Status AddressVector::add(Endpoint& endpoint) {
+  const LockGuard guard(mutex_);
   endpoints_.push_back(&endpoint);
-  for (fi_addr_t address = 0; address < places_.size(); ++address) {
-    if (places_[address].is_taken) endpoint.know(address, places_[address].name);
+  for (fi_addr_t address = 0; address < names_.size(); ++address) {
+    if (!names_[address].is_valid) continue;
+    if (const Status learned = endpoint.learn(address, names_[address].name); !learned.ok()) return learned;
   }
+  return {};
 }
 
 void AddressVector::remove(Endpoint& endpoint) noexcept {
-  const std::lock_guard guard(mutex_);
+  const LockGuard guard(mutex_);
   std::erase(endpoints_, &endpoint);
 }
 
 bool AddressVector::is_used() noexcept {
-  const std::lock_guard guard(mutex_);
+  const LockGuard guard(mutex_);
   return !endpoints_.empty();
 }
 
-fi_addr_t AddressVector::insert(const Name& name) {
-  const std::lock_guard guard(mutex_);
-  const fi_addr_t address = places_.size();
-  places_.push_back({name, true});
+Result<fi_addr_t> AddressVector::insert(const Name& name) {
+  const LockGuard guard(mutex_);
+  const fi_addr_t address = names_.size();
+  names_.push_back({name, true});
   for (Endpoint* const endpoint : endpoints_) {
-    if (endpoint->know(address, name)) continue;
-    places_.pop_back();
-    return FI_ADDR_NOTAVAIL;
+    const Status learned = endpoint->learn(address, name);
+    if (learned.ok()) continue;
+    names_.pop_back();
+    for (Endpoint* const other : endpoints_) other->forget(address);
+    return failure(learned);
   }
   return address;
 }
 
 bool AddressVector::erase(fi_addr_t address) {
-  const std::lock_guard guard(mutex_);
-  if (address >= places_.size() || !places_[address].is_taken) return false;
-  places_[address].is_taken = false;
+  const LockGuard guard(mutex_);
+  if (address >= names_.size() || !names_[address].is_valid) return false;
+  names_[address].is_valid = false;
   for (Endpoint* const endpoint : endpoints_) endpoint->forget(address);
   return true;
 }
 
 bool AddressVector::find(fi_addr_t address, Name& into) {
-  const std::lock_guard guard(mutex_);
-  if (address >= places_.size() || !places_[address].is_taken) return false;
-  into = places_[address].name;
+  const LockGuard guard(mutex_);
+  if (address >= names_.size() || !names_[address].is_valid) return false;
+  into = names_[address].name;
   return true;
 }
 
@@ -69,24 +75,38 @@ namespace {
 
 constexpr std::uint64_t kInsertFlags = FI_MORE | FI_SYNC_ERR;
 
+// The error of one name.
+int insert_name(AddressVector& self, const std::byte* bytes, fi_addr_t& address) {
+  address = FI_ADDR_NOTAVAIL;
+  try {
+    Name name;
+    std::memcpy(name.data(), bytes, sizeof name);
+    const Result<fi_addr_t> inserted = self.insert(name);
+    if (!inserted) return inserted.error().error();
+    address = *inserted;
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return FI_ENOMEM;
+  }
+}
+
 int insert_names(fid_av* vector, const void* names, std::size_t count, fi_addr_t* addresses,
                  std::uint64_t flags, void* context) {
   return guarded([&]() -> int {
     AddressVector& self = AddressVector::of(vector);
     if ((flags & ~kInsertFlags) != 0) return -FI_EBADFLAGS;
     if (names == nullptr && count > 0) return -FI_EINVAL;
-    if (self.is_told() && self.events() == nullptr) return -FI_ENOEQ;
+    if (self.has_events() && self.events() == nullptr) return -FI_ENOEQ;
     auto* const errors = (flags & FI_SYNC_ERR) != 0 ? static_cast<int*>(context) : nullptr;
     int inserted = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      Name name;
-      std::memcpy(name.data(), static_cast<const std::byte*>(names) + i * sizeof name, sizeof name);
-      const fi_addr_t address = self.insert(name);
+      fi_addr_t address = FI_ADDR_NOTAVAIL;
+      const int error = insert_name(self, static_cast<const std::byte*>(names) + i * sizeof(Name), address);
       if (addresses != nullptr) addresses[i] = address;
-      if (errors != nullptr) errors[i] = address == FI_ADDR_NOTAVAIL ? FI_EINVAL : 0;
-      if (address != FI_ADDR_NOTAVAIL) ++inserted;
+      if (errors != nullptr) errors[i] = error;
+      if (error == 0) ++inserted;
     }
-    if (!self.is_told()) return inserted;
+    if (!self.has_events()) return inserted;
     const fi_eq_entry entry{&vector->fid, context, static_cast<std::uint64_t>(inserted)};
     self.events()->add(FI_AV_COMPLETE, &entry, sizeof entry);
     return 0;

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fabric/completion_queue.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <mutex>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/kernel.h"
 
 namespace exs::fabric {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 extern fi_ops queue_fid_ops;
 extern fi_ops_cq queue_ops;
 
 // Spins this long before the thread sleeps: the two wake-ups of a sleep take as long.
-constexpr std::chrono::microseconds kSpin{50};
+constexpr std::uint64_t kSpinNs = 50'000;
 
 // Reads in a row without a completion, which take some microseconds. A yield takes one if no other thread wants the processor.
 constexpr std::uint32_t kIdleReads = 64;
@@ -40,45 +39,68 @@ CompletionQueue::CompletionQueue(fi_cq_format format, bool can_wait, void* conte
 }
 
 void CompletionQueue::add(const fi_cq_tagged_entry& entry, fi_addr_t source) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
+  entries_.reserve(entries_.count() + reserved_ + 1);
   entries_.push_back({entry, source});
-  note_told();
+  count_ready();
   reaper_.wake();
 }
 
 void CompletionQueue::add_error(const fi_cq_err_entry& entry) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   errors_.push_back(entry);
-  note_told();
+  count_ready();
   reaper_.wake();
 }
 
-void CompletionQueue::note_told() noexcept {
-  told_.store(entries_.size() + errors_.size(), std::memory_order_release);
+void CompletionQueue::reserve() {
+  const LockGuard guard(lock_);
+  entries_.reserve(entries_.count() + reserved_ + 1);
+  ++reserved_;
 }
 
-ssize_t CompletionQueue::take(void* into, std::size_t count, fi_addr_t* sources) {
-  if (told_.load(std::memory_order_acquire) == 0) return -FI_EAGAIN;
-  const std::lock_guard guard(lock_);
+void CompletionQueue::unreserve() noexcept {
+  const LockGuard guard(lock_);
+  EXS_CHECK(reserved_ > 0);
+  --reserved_;
+}
+
+void CompletionQueue::add_reserved(const fi_cq_tagged_entry& entry, fi_addr_t source) noexcept {
+  const LockGuard guard(lock_);
+  EXS_CHECK(reserved_ > 0);
+  --reserved_;
+  entries_.push_back({entry, source});
+  count_ready();
+  reaper_.wake();
+}
+
+void CompletionQueue::count_ready() noexcept {
+  ready_.store(entries_.count() + errors_.count(), std::memory_order_release);
+}
+
+ssize_t CompletionQueue::read_ready(void* into, std::size_t count, fi_addr_t* sources) {
+  if (ready_.load(std::memory_order_acquire) == 0) return -FI_EAGAIN;
+  const LockGuard guard(lock_);
+  EXS_DEBUG_CHECK(ready_.load() == entries_.count() + errors_.count());
   if (!errors_.empty()) return -FI_EAVAIL;
   if (entries_.empty()) return -FI_EAGAIN;
-  const std::size_t taken = std::min(count, entries_.size());
+  const std::size_t taken = std::min(count, entries_.count());
   auto* to = static_cast<std::byte*>(into);
   for (std::size_t i = 0; i < taken; ++i, to += entry_bytes_) {
-    const Entry& first = entries_.front();
+    const ReadyEntry& first = entries_.front();
     if (into != nullptr) std::memcpy(to, &first.entry, entry_bytes_);
     if (sources != nullptr) sources[i] = first.source;
-    entries_.pop_front();
+    entries_.drop_front();
   }
-  note_told();
+  count_ready();
   return static_cast<ssize_t>(taken);
 }
 
 ssize_t CompletionQueue::read(void* into, std::size_t count, fi_addr_t* sources) {
-  ssize_t taken = take(into, count, sources);
+  ssize_t taken = read_ready(into, count, sources);
   if (taken == -FI_EAGAIN) {
     reaper_.reap();
-    taken = take(into, count, sources);
+    taken = read_ready(into, count, sources);
   }
   if (taken == -FI_EAGAIN) {
     yield_when_idle();
@@ -93,12 +115,17 @@ void CompletionQueue::yield_when_idle() noexcept {
   // A concurrent count may be lost.
   const std::uint32_t reads = idle_reads_.load(std::memory_order_relaxed) + 1;
   idle_reads_.store(reads, std::memory_order_relaxed);
-  if (reads % kIdleReads == 0) sched_yield();
+  if (reads % kIdleReads == 0) kernel::sched_yield();
 }
 
 bool CompletionQueue::is_quiet() {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   return entries_.empty() && errors_.empty() && !is_signalled_;
+}
+
+bool CompletionQueue::take_signal() {
+  const LockGuard guard(lock_);
+  return std::exchange(is_signalled_, false);
 }
 
 bool CompletionQueue::arm() {
@@ -109,35 +136,30 @@ bool CompletionQueue::arm() {
 
 ssize_t CompletionQueue::read_waiting(void* into, std::size_t count, fi_addr_t* sources, int timeout_ms) {
   if (!reaper_.can_wait()) return -FI_ENOSYS;
-  const auto start = Clock::now();
-  const auto end = start + std::chrono::milliseconds(timeout_ms);
+  const std::uint64_t spins_until_ns = monotonic_ns() + kSpinNs;
+  const std::uint64_t end_ns = end_after_ms(timeout_ms);
   for (;;) {
     if (const ssize_t taken = read(into, count, sources); taken != -FI_EAGAIN) return taken;
-    {
-      const std::lock_guard guard(lock_);
-      if (std::exchange(is_signalled_, false)) return -FI_EAGAIN;
-    }
-    const auto now = Clock::now();
-    if (timeout_ms >= 0 && now >= end) return -FI_EAGAIN;
-    if (now < start + kSpin || !arm()) continue;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - now);
-    if (const int ready = reaper_.sleep(timeout_ms < 0 ? -1 : static_cast<int>(left.count())); ready < 0)
-      return ready;
+    if (take_signal()) return -FI_EAGAIN;
+    const std::uint64_t now_ns = monotonic_ns();
+    if (now_ns >= end_ns) return -FI_EAGAIN;
+    if (now_ns < spins_until_ns || !arm()) continue;
+    if (const Status slept = reaper_.sleep_until(end_ns); !slept.ok()) return to_fi(slept);
   }
 }
 
 ssize_t CompletionQueue::read_error(fi_cq_err_entry& into) {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   if (errors_.empty()) return -FI_EAGAIN;
   // Entries have no error data, whatever room the caller has.
   into = errors_.front();
-  errors_.pop_front();
-  note_told();
+  errors_.drop_front();
+  count_ready();
   return 1;
 }
 
 void CompletionQueue::signal() {
-  const std::lock_guard guard(lock_);
+  const LockGuard guard(lock_);
   is_signalled_ = true;
   reaper_.wake_always();
 }
@@ -145,25 +167,27 @@ void CompletionQueue::signal() {
 namespace {
 
 ssize_t read_entries(fid_cq* queue, void* into, std::size_t count) {
-  return guarded([&] { return CompletionQueue::of(queue).read(into, count, nullptr); });
+  return guarded<ssize_t>([&] { return CompletionQueue::of(queue).read(into, count, nullptr); });
 }
 
 ssize_t read_entries_from(fid_cq* queue, void* into, std::size_t count, fi_addr_t* sources) {
-  return guarded([&] { return CompletionQueue::of(queue).read(into, count, sources); });
+  return guarded<ssize_t>([&] { return CompletionQueue::of(queue).read(into, count, sources); });
 }
 
 ssize_t read_error(fid_cq* queue, fi_cq_err_entry* into, std::uint64_t /*flags*/) {
-  return guarded([&] { return CompletionQueue::of(queue).read_error(*into); });
+  return guarded<ssize_t>([&] { return CompletionQueue::of(queue).read_error(*into); });
 }
 
 ssize_t wait_for_entries(fid_cq* queue, void* into, std::size_t count, const void* /*condition*/,
                          int timeout_ms) {
-  return guarded([&] { return CompletionQueue::of(queue).read_waiting(into, count, nullptr, timeout_ms); });
+  return guarded<ssize_t>(
+      [&] { return CompletionQueue::of(queue).read_waiting(into, count, nullptr, timeout_ms); });
 }
 
 ssize_t wait_for_entries_from(fid_cq* queue, void* into, std::size_t count, fi_addr_t* sources,
                               const void* /*condition*/, int timeout_ms) {
-  return guarded([&] { return CompletionQueue::of(queue).read_waiting(into, count, sources, timeout_ms); });
+  return guarded<ssize_t>(
+      [&] { return CompletionQueue::of(queue).read_waiting(into, count, sources, timeout_ms); });
 }
 
 int signal_queue(fid_cq* queue) {
@@ -173,7 +197,7 @@ int signal_queue(fid_cq* queue) {
   });
 }
 
-fi_ops queue_fid_ops = fid_ops(close_unused<CompletionQueue>, kNotHere, tell_descriptor<CompletionQueue>);
+fi_ops queue_fid_ops = fid_ops(close_unused<CompletionQueue>, kNotHere, get_descriptor<CompletionQueue>);
 
 fi_ops_cq queue_ops = {.size = sizeof(fi_ops_cq),
                        .read = read_entries,
@@ -182,7 +206,7 @@ fi_ops_cq queue_ops = {.size = sizeof(fi_ops_cq),
                        .sread = wait_for_entries,
                        .sreadfrom = wait_for_entries_from,
                        .signal = signal_queue,
-                       .strerror = tell_error<fid_cq>};
+                       .strerror = error_text<fid_cq>};
 
 }  // namespace
 

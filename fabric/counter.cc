@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fabric/counter.h"
 
-#include <chrono>
+#include "base/clock.h"
 
 namespace exs::fabric {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 extern fi_ops counter_fid_ops;
 extern fi_ops_cntr counter_ops;
@@ -18,21 +16,18 @@ Counter::Counter(bool can_wait, void* context)
   handle()->ops = &counter_ops;
 }
 
-int Counter::wait(std::uint64_t threshold, int timeout_ms) {
-  if (!reaper_.can_wait()) return -FI_ENOSYS;
+Status Counter::wait(std::uint64_t threshold, int timeout_ms) {
+  if (!reaper_.can_wait()) return Status(FI_ENOSYS);
   const std::uint64_t errors_before = errors();
-  const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  const std::uint64_t end_ns = end_after_ms(timeout_ms);
   const auto is_over = [&] { return value() >= threshold || errors() != errors_before; };
   for (;;) {
     reaper_.reap();
-    if (is_over()) return value() >= threshold ? 0 : -FI_EAVAIL;
-    const auto now = Clock::now();
-    if (timeout_ms >= 0 && now >= end) return -FI_ETIMEDOUT;
+    if (is_over()) return value() >= threshold ? Status() : Status(FI_EAVAIL);
+    if (monotonic_ns() >= end_ns) return Status(FI_ETIMEDOUT);
     // A count before the arming has woken nobody.
     if (!reaper_.arm() || is_over()) continue;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - now);
-    if (const int ready = reaper_.sleep(timeout_ms < 0 ? -1 : static_cast<int>(left.count())); ready < 0)
-      return ready;
+    if (const Status slept = reaper_.sleep_until(end_ns); !slept.ok()) return slept;
   }
 }
 
@@ -66,7 +61,7 @@ int wait_for_value(fid_cntr* counter, std::uint64_t threshold, int timeout_ms) {
   return guarded([&] { return Counter::of(counter).wait(threshold, timeout_ms); });
 }
 
-fi_ops counter_fid_ops = fid_ops(close_unused<Counter>, kNotHere, tell_descriptor<Counter>);
+fi_ops counter_fid_ops = fid_ops(close_unused<Counter>, kNotHere, get_descriptor<Counter>);
 
 fi_ops_cntr counter_ops = {.size = sizeof(fi_ops_cntr),
                            .read = read_value,

@@ -19,33 +19,30 @@ class Counter final : public Object<Counter, fid_cntr> {
   Counter(bool can_wait, void* context);
 
   void add(std::uint64_t value) noexcept {
-    change(value_, [value](std::uint64_t old) { return old + value; });
+    value_.fetch_add(value, std::memory_order_seq_cst);
+    reaper_.wake();
   }
   void add_error(std::uint64_t value) noexcept {
-    change(errors_, [value](std::uint64_t old) { return old + value; });
+    errors_.fetch_add(value, std::memory_order_seq_cst);
+    reaper_.wake();
   }
   void set(std::uint64_t value) noexcept {
-    change(value_, [value](std::uint64_t) { return value; });
+    value_.store(value, std::memory_order_seq_cst);
+    reaper_.wake();
   }
   void set_error(std::uint64_t value) noexcept {
-    change(errors_, [value](std::uint64_t) { return value; });
+    errors_.store(value, std::memory_order_seq_cst);
+    reaper_.wake();
   }
-  [[nodiscard]] std::uint64_t value() noexcept { return value_.load(std::memory_order_seq_cst); }
-  [[nodiscard]] std::uint64_t errors() noexcept { return errors_.load(std::memory_order_seq_cst); }
-  // Returns 0, -FI_ETIMEDOUT, or -FI_EAVAIL if a transfer has failed meanwhile.
-  int wait(std::uint64_t threshold, int timeout_ms);
+  [[nodiscard]] std::uint64_t value() const noexcept { return value_.load(std::memory_order_seq_cst); }
+  [[nodiscard]] std::uint64_t errors() const noexcept { return errors_.load(std::memory_order_seq_cst); }
+  // FI_ETIMEDOUT, or FI_EAVAIL if a transfer has failed meanwhile.
+  Status wait(std::uint64_t threshold, int timeout_ms);
   [[nodiscard]] Reaper& reaper() noexcept { return reaper_; }
   [[nodiscard]] bool is_used() noexcept { return reaper_.is_used(); }
   [[nodiscard]] int descriptor() const noexcept { return reaper_.descriptor(); }
 
  private:
-  template <typename Change>
-  void change(std::atomic<std::uint64_t>& number, Change&& make) {
-    std::uint64_t old = number.load(std::memory_order_relaxed);
-    while (!number.compare_exchange_weak(old, make(old), std::memory_order_seq_cst)) continue;
-    reaper_.wake();
-  }
-
   Reaper reaper_;
   std::atomic<std::uint64_t> value_{0};
   std::atomic<std::uint64_t> errors_{0};

@@ -27,9 +27,9 @@ class Domain final : public Object<Domain, fid_domain> {
 };
 
 // Registered memory: exs needs none here, but applications register it for other providers.
-class Memory final : public Object<Memory, fid_mr> {
+class RegisteredMemory final : public Object<RegisteredMemory, fid_mr> {
  public:
-  Memory(std::uint64_t key, void* context) : Object(FI_CLASS_MR, memory_fid_ops, context) {
+  RegisteredMemory(std::uint64_t key, void* context) : Object(FI_CLASS_MR, memory_fid_ops, context) {
     handle()->mem_desc = nullptr;
     handle()->key = key;
   }
@@ -43,7 +43,7 @@ int register_memory(std::uint64_t access, std::uint64_t key, std::uint64_t flags
   if ((access & ~kAccess) != 0) return -FI_EOPNOTSUPP;
   if (flags != 0) return -FI_EBADFLAGS;
   return guarded([&]() -> int {
-    *memory = (new Memory(key, context))->handle();
+    *memory = (new RegisteredMemory(key, context))->handle();
     return 0;
   });
 }
@@ -73,7 +73,7 @@ int open_endpoint_with(fid_domain* domain, fi_info* info, fid_ep** ep, std::uint
 
 fi_ops domain_fid_ops = fid_ops(close_object<Domain>);
 
-fi_ops memory_fid_ops = fid_ops(close_object<Memory>);
+fi_ops memory_fid_ops = fid_ops(close_object<RegisteredMemory>);
 
 fi_ops_mr memory_ops = {
     .size = sizeof(fi_ops_mr), .reg = register_one, .regv = register_several, .regattr = register_as};

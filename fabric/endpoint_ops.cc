@@ -21,44 +21,44 @@ int bind_endpoint(fid* fid, struct fid* other, std::uint64_t flags) noexcept {
 }
 
 // For FI_GETOPSFLAG and FI_SETOPSFLAG: FI_TRANSMIT or FI_RECV in the argument selects the direction.
-int get_flags(const Endpoint& self, std::uint64_t& flags) noexcept {
+Status get_flags(const Endpoint& self, std::uint64_t& flags) noexcept {
   if (flags == FI_TRANSMIT) {
     flags = self.send_flags();
   } else if (flags == FI_RECV) {
     flags = self.receive_flags();
   } else {
-    return -FI_EINVAL;
+    return Status(FI_EINVAL);
   }
-  return 0;
+  return {};
 }
 
-int set_flags(Endpoint& self, std::uint64_t flags) noexcept {
+Status set_flags(Endpoint& self, std::uint64_t flags) noexcept {
   const std::uint64_t direction = flags & (FI_TRANSMIT | FI_RECV);
-  const std::uint64_t wish = flags & ~direction;
-  if (direction == FI_TRANSMIT && (wish & ~kSendFlags) == 0) {
-    self.set_send_flags(wish);
-  } else if (direction == FI_RECV && (wish & ~kReceiveFlags) == 0) {
-    self.set_receive_flags(wish);
+  const std::uint64_t wanted = flags & ~direction;
+  if (direction == FI_TRANSMIT && (wanted & ~kSendFlags) == 0) {
+    self.set_send_flags(wanted);
+  } else if (direction == FI_RECV && (wanted & ~kReceiveFlags) == 0) {
+    self.set_receive_flags(wanted);
   } else {
-    return -FI_EINVAL;
+    return Status(FI_EINVAL);
   }
-  return 0;
+  return {};
 }
 
 int control_endpoint(fid* fid, int command, void* argument) noexcept {
-  return guarded([&]() -> int {
+  return guarded([&]() -> Status {
     Endpoint& self = Endpoint::of(fid);
     switch (command) {
       case FI_ENABLE: return self.enable();
       case FI_GETOPSFLAG: return get_flags(self, *static_cast<std::uint64_t*>(argument));
       case FI_SETOPSFLAG: return set_flags(self, *static_cast<std::uint64_t*>(argument));
-      default: return -FI_ENOSYS;
+      default: return Status(FI_ENOSYS);
     }
   });
 }
 
 ssize_t cancel_transfer(fid_t fid, void* context) {
-  return guarded([&] { return Endpoint::of(fid).cancel(context); });
+  return guarded<ssize_t>([&] { return Endpoint::of(fid).cancel(context); });
 }
 
 bool is_multi_receive_min(int level, int option) noexcept {
@@ -87,7 +87,7 @@ ssize_t depth_left(fid_ep* /*ep*/) {
   return kDepth;
 }
 
-int tell_name(fid_t fid, void* into, std::size_t* length) {
+int get_name(fid_t fid, void* into, std::size_t* length) {
   return guarded([&] { return Endpoint::of(fid).name(into, length); });
 }
 
@@ -106,7 +106,7 @@ fi_ops_ep endpoint_ops = {.size = sizeof(fi_ops_ep),
 
 fi_ops_cm name_ops = {.size = sizeof(fi_ops_cm),
                       .setname = kNotHere,
-                      .getname = tell_name,
+                      .getname = get_name,
                       .getpeer = kNotHere,
                       .connect = kNotHere,
                       .listen = kNotHere,

@@ -2,7 +2,6 @@
 #include "fabric/event_queue.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace exs::fabric {
 namespace {
@@ -23,21 +22,21 @@ EventQueue::EventQueue(bool may_be_written, bool has_descriptor, void* context)
 
 void EventQueue::add(std::uint32_t event, const void* entry, std::size_t bytes) {
   const auto* const from = static_cast<const std::byte*>(entry);
-  const std::lock_guard guard(mutex_);
+  const LockGuard guard(mutex_);
   events_.push_back({event, {from, from + bytes}});
   signal_.raise();
   added_.notify_one();
 }
 
 bool EventQueue::is_empty() {
-  const std::lock_guard guard(mutex_);
+  const LockGuard guard(mutex_);
   return events_.empty();
 }
 
 ssize_t EventQueue::read(std::uint32_t* event, void* into, std::size_t bytes, std::uint64_t flags) {
-  const std::lock_guard guard(mutex_);
+  const LockGuard guard(mutex_);
   if (events_.empty()) return -FI_EAGAIN;
-  const Event& first = events_.front();
+  const PostedEvent& first = events_.front();
   if (first.entry.size() > bytes) return -FI_ETOOSMALL;
   const std::size_t length = first.entry.size();
   *event = first.number;
@@ -52,13 +51,9 @@ ssize_t EventQueue::read(std::uint32_t* event, void* into, std::size_t bytes, st
 ssize_t EventQueue::read_waiting(std::uint32_t* event, void* into, std::size_t bytes, int timeout_ms,
                                  std::uint64_t flags) {
   {
-    std::unique_lock lock(mutex_);
-    const auto is_there = [this] { return !events_.empty(); };
-    if (timeout_ms < 0) {
-      added_.wait(lock, is_there);
-    } else {
-      added_.wait_for(lock, std::chrono::milliseconds(timeout_ms), is_there);
-    }
+    const std::uint64_t end_ns = end_after_ms(timeout_ms);
+    const LockGuard guard(mutex_);
+    while (events_.empty() && added_.wait_until(mutex_, end_ns)) continue;
   }
   return read(event, into, bytes, flags);
 }
@@ -66,12 +61,13 @@ ssize_t EventQueue::read_waiting(std::uint32_t* event, void* into, std::size_t b
 namespace {
 
 ssize_t read_event(fid_eq* queue, std::uint32_t* event, void* into, std::size_t bytes, std::uint64_t flags) {
-  return guarded([&] { return EventQueue::of(queue).read(event, into, bytes, flags); });
+  return guarded<ssize_t>([&] { return EventQueue::of(queue).read(event, into, bytes, flags); });
 }
 
 ssize_t wait_for_event(fid_eq* queue, std::uint32_t* event, void* into, std::size_t bytes, int timeout_ms,
                        std::uint64_t flags) {
-  return guarded([&] { return EventQueue::of(queue).read_waiting(event, into, bytes, timeout_ms, flags); });
+  return guarded<ssize_t>(
+      [&] { return EventQueue::of(queue).read_waiting(event, into, bytes, timeout_ms, flags); });
 }
 
 // All errors are returned by the calls themselves.
@@ -81,7 +77,7 @@ ssize_t read_event_error(fid_eq* /*queue*/, fi_eq_err_entry* /*entry*/, std::uin
 
 ssize_t write_event(fid_eq* queue, std::uint32_t event, const void* entry, std::size_t bytes,
                     std::uint64_t flags) {
-  return guarded([&]() -> ssize_t {
+  return guarded<ssize_t>([&]() -> ssize_t {
     EventQueue& self = EventQueue::of(queue);
     if (!self.may_be_written() || flags != 0) return -FI_EINVAL;
     self.add(event, entry, bytes);
@@ -89,14 +85,14 @@ ssize_t write_event(fid_eq* queue, std::uint32_t event, const void* entry, std::
   });
 }
 
-fi_ops event_queue_fid_ops = fid_ops(close_object<EventQueue>, kNotHere, tell_descriptor<EventQueue>);
+fi_ops event_queue_fid_ops = fid_ops(close_object<EventQueue>, kNotHere, get_descriptor<EventQueue>);
 
 fi_ops_eq event_queue_ops = {.size = sizeof(fi_ops_eq),
                              .read = read_event,
                              .readerr = read_event_error,
                              .write = write_event,
                              .sread = wait_for_event,
-                             .strerror = tell_error<fid_eq>};
+                             .strerror = error_text<fid_eq>};
 
 }  // namespace
 

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <mutex>
 #include <vector>
 
 #include <rdma/fi_eq.h>
 
+#include "base/condition.h"
+#include "base/drive_lock.h"
+#include "base/fifo.h"
 #include "fabric/fid.h"
 #include "fabric/signal.h"
 
@@ -32,16 +32,16 @@ class EventQueue final : public Object<EventQueue, fid_eq> {
   [[nodiscard]] int descriptor() const noexcept { return signal_.descriptor(); }
 
  private:
-  struct Event {
+  struct PostedEvent {
     std::uint32_t number = 0;
     std::vector<std::byte> entry;
   };
 
   const bool may_be_written_;
   Signal signal_;
-  std::mutex mutex_;
-  std::condition_variable added_;
-  std::deque<Event> events_;
+  Mutex mutex_;
+  Condition added_;
+  Fifo<PostedEvent> events_ EXS_GUARDED_BY(mutex_);
 };
 
 int open_event_queue(fid_fabric* fabric, fi_eq_attr* attr, fid_eq** queue, void* context);

@@ -8,12 +8,16 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
 #include <rdma/fabric.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
+
+#include "base/clock.h"
+#include "base/status.h"
 
 namespace exs::fabric {
 
@@ -49,22 +53,32 @@ class Object {
   Handle handle_;
 };
 
-// Runs the body of an entry point. Exceptions become negative errno values of libfabric.
-template <typename Body>
-auto guarded(Body&& body) noexcept -> decltype(body()) {
-  using Outcome = decltype(body());
+// An error of ours, as libfabric's functions return it: 0, or a negative errno value.
+[[nodiscard]] inline int to_fi(Status status) noexcept {
+  return -status.error();
+}
+
+// Runs the body of an entry point, which returns a Status or what libfabric expects. Exceptions become negative errno values of libfabric.
+template <typename Outcome = int, typename Body>
+Outcome guarded(Body&& body) noexcept {
   try {
-    return std::forward<Body>(body)();
+    if constexpr (std::is_same_v<std::invoke_result_t<Body>, Status>) {
+      return to_fi(std::forward<Body>(body)());
+    } else {
+      return std::forward<Body>(body)();
+    }
   } catch (const std::bad_alloc&) {
-    return static_cast<Outcome>(-FI_ENOMEM);
+    return -FI_ENOMEM;
+  } catch (const std::system_error& error) {  // of constructors, for descriptors
+    return -error.code().value();
   } catch (const std::exception&) {
-    return static_cast<Outcome>(-FI_EOTHER);
+    return -FI_EOTHER;
   }
 }
 
-// Returns the error of a failed call of exs, as a negative errno value.
-[[nodiscard]] inline int last_error() noexcept {
-  return -(errno == EMSGSIZE ? FI_ETRUNC : errno);
+// The error of a failed call of exs.
+[[nodiscard]] inline Status last_error() noexcept {
+  return Status(errno == EMSGSIZE ? FI_ETRUNC : errno);
 }
 
 // A function of any type for operations that do not exist here: libfabric calls every entry of its tables.
@@ -107,12 +121,17 @@ int close_unused(fid_t fid) noexcept {
 
 // Handles FI_GETWAIT. Returns -FI_ENODATA if the object was opened without a descriptor.
 template <typename Self>
-int tell_descriptor(fid* fid, int command, void* argument) noexcept {
+int get_descriptor(fid* fid, int command, void* argument) noexcept {
   if (command != FI_GETWAIT) return -FI_ENOSYS;
   const int descriptor = Self::of(fid).descriptor();
   if (descriptor < 0) return -FI_ENODATA;
   *static_cast<int*>(argument) = descriptor;
   return 0;
+}
+
+// The end of a limit from now on, as monotonic_ns() counts. Negative: there is no limit.
+inline std::uint64_t end_after_ms(int timeout_ms) noexcept {
+  return limit_after(monotonic_ns(), std::int64_t{timeout_ms} * std::int64_t{kNsPerMs});
 }
 
 // The wait objects on offer.
@@ -121,7 +140,7 @@ inline bool is_offered(fi_wait_obj wait) noexcept {
 }
 
 template <typename Queue>
-const char* tell_error(Queue* /*queue*/, int error, const void* /*data*/, char* into,
+const char* error_text(Queue* /*queue*/, int error, const void* /*data*/, char* into,
                        std::size_t bytes) noexcept {
   const char* const text = fi_strerror(error);
   if (into != nullptr && bytes > 0) std::snprintf(into, bytes, "%s", text);

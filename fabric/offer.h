@@ -24,8 +24,8 @@ inline constexpr std::uint64_t kReceiveFlags = FI_COMPLETION | FI_MORE | FI_MULT
 
 // The top bit marks messages without tags, so tags have 63 bits.
 inline constexpr std::uint64_t kUntagged = std::uint64_t{1} << 63U;
-inline constexpr std::uint64_t kTagFormat =
-    0x5555555555555555;  // alternating from the first bit on: the application may use any
+// Alternating from the first bit on: the application may use any.
+inline constexpr std::uint64_t kTagFormat = 0x5555555555555555;
 
 inline constexpr std::size_t kInjectBytes = 1024;
 inline constexpr std::size_t kPiecesMax = 64;

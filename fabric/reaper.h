@@ -3,12 +3,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <sys/epoll.h>
-
 #include <atomic>
+#include <cstdint>
 #include <vector>
 
-#include "fabric/short_lock.h"
+#include "base/drive_lock.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
 #include "fabric/signal.h"
 
 namespace exs::fabric {
@@ -18,13 +19,13 @@ class Endpoint;
 // Thread: any.
 class Reaper {
  public:
+  // Throws std::system_error if there is no descriptor left.
   explicit Reaper(bool can_wait);
-  ~Reaper();
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
 
   // Adding an endpoint again has no effect; one remove() undoes all.
-  void add(Endpoint& endpoint);
+  Status add(Endpoint& endpoint);
   void remove(Endpoint& endpoint) noexcept;
   [[nodiscard]] bool is_used() noexcept;
 
@@ -40,19 +41,19 @@ class Reaper {
     signal_.raise();
     is_raised_.store(true);
   }
-  // Sleeps until the descriptor is readable. Returns 0 at the time limit, a negative errno value on an error.
-  int sleep(int timeout_ms) const noexcept;
-  [[nodiscard]] bool can_wait() const noexcept { return epoll_ >= 0; }
-  [[nodiscard]] int descriptor() const noexcept { return epoll_; }
+  // Sleeps until the descriptor is readable, or until `end_ns`, which counts as monotonic_ns() does.
+  [[nodiscard]] Status sleep_until(std::uint64_t end_ns) const noexcept;
+  [[nodiscard]] bool can_wait() const noexcept { return epoll_.valid(); }
+  [[nodiscard]] int descriptor() const noexcept { return epoll_.get(); }
 
  private:
-  const int epoll_;
+  const UniqueFd epoll_;
   Signal signal_;
   std::atomic<bool> is_armed_{false};
-  std::atomic<bool> is_raised_{
-      false};  // set after the signal is raised, so a raised one is lowered in the end
-  ShortLock reaping_;
-  std::vector<Endpoint*> endpoints_;  // under reaping_
+  // Set after the signal is raised, so a raised one is lowered in the end.
+  std::atomic<bool> is_raised_{false};
+  LeafLock reaping_;
+  std::vector<Endpoint*> endpoints_ EXS_GUARDED_BY(reaping_);
 };
 
 }  // namespace exs::fabric

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 
+#include "base/check.h"
 #include "exs/msg.h"
 
 namespace exs::fabric {
 
-struct Record {
+struct TransferState {
   void* context = nullptr;
   std::uint64_t flags = 0;   // of the completion: FI_SEND or FI_RECV, FI_TAGGED or FI_MSG
   std::uint64_t room = 0;    // of receives: bytes of the buffer; FI_MULTI_RECV: those that are left
@@ -18,41 +20,71 @@ struct Record {
   int peer = 0;              // FI_MULTI_RECV: and its sender
   std::size_t min_room = 0;  // with less room left the buffer is returned
   exm_request_t request = 0;
-  bool reports = false;     // also if it succeeds
-  bool is_dropped = false;  // receives nothing, however long the message is
-  bool is_multi = false;    // FI_MULTI_RECV: one message after the other, until little room is left
+  bool reports = false;       // also if it succeeds
+  bool is_dropped = false;    // receives nothing, however long the message is
+  bool is_multi = false;      // FI_MULTI_RECV: one message after the other, until little room is left
+  bool is_cancelled = false;  // FI_MULTI_RECV: no other message follows
   bool is_free = true;
-  Record* next_free = nullptr;
+};
+
+struct TransferRecord : TransferState {
+  exm_completion_t end{};          // in an UnreportedList: what is to be reported
+  TransferRecord* next = nullptr;  // of free records, or of an UnreportedList
 };
 
 // Thread: one at a time.
 class RecordPool {
  public:
-  Record& take() {
-    if (first_free_ == nullptr) first_free_ = &made_.emplace_back();
-    Record& record = *first_free_;
-    first_free_ = record.next_free;
-    record = {};
+  // Throws std::bad_alloc, and nothing has changed.
+  TransferRecord& acquire() {
+    make_ready();
+    TransferRecord& record = *std::exchange(first_free_, first_free_->next);
+    EXS_CHECK(record.is_free);
+    static_cast<TransferState&>(record) = {};
     record.is_free = false;
     return record;
   }
-  void give_back(Record& record) noexcept {
+  // The next acquire() needs no memory.
+  void make_ready() {
+    if (first_free_ == nullptr) first_free_ = &made_.emplace_back();
+  }
+  void release(TransferRecord& record) noexcept {
+    EXS_CHECK(!record.is_free);
     record.is_free = true;
-    record.next_free = first_free_;
+    record.next = first_free_;
     first_free_ = &record;
   }
   // Returns NULL if there is none.
   template <typename Test>
-  Record* find(Test&& test) {
-    for (Record& record : made_) {
+  TransferRecord* find(Test&& test) {
+    for (TransferRecord& record : made_) {
       if (!record.is_free && test(record)) return &record;
     }
     return nullptr;
   }
 
  private:
-  std::deque<Record> made_;  // a deque, so records do not move
-  Record* first_free_ = nullptr;
+  std::deque<TransferRecord> made_;  // a deque, so records do not move
+  TransferRecord* first_free_ = nullptr;
+};
+
+// Transfers that have completed, oldest first, for whose report there was no memory. It needs none itself. Thread: one at a time.
+class UnreportedList {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] TransferRecord& front() const noexcept { return *first_; }
+  void push_back(TransferRecord& record, const exm_completion_t& end) noexcept {
+    EXS_CHECK(!record.is_free);
+    record.end = end;
+    record.next = nullptr;
+    (empty() ? first_ : last_->next) = &record;
+    last_ = &record;
+  }
+  void drop_front() noexcept { first_ = first_->next; }
+
+ private:
+  TransferRecord* first_ = nullptr;
+  TransferRecord* last_ = nullptr;
 };
 
 }  // namespace exs::fabric

@@ -3,36 +3,36 @@
 #pragma once
 
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
 
+#include "base/kernel.h"
+#include "base/unique_fd.h"
+
 namespace exs::fabric {
 
 class Signal {
  public:
-  explicit Signal(bool is_wanted) : descriptor_(is_wanted ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1) {
-    if (is_wanted && descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  // Throws std::system_error if there is no descriptor left.
+  explicit Signal(bool is_wanted)
+      : descriptor_(is_wanted ? kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1) {
+    if (is_wanted && !descriptor_.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
   }
-  ~Signal() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Signal(const Signal&) = delete;
-  Signal& operator=(const Signal&) = delete;
 
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
   void raise() const noexcept {
-    if (descriptor_ >= 0) eventfd_write(descriptor_, 1);
+    const std::uint64_t one = 1;
+    if (descriptor_.valid()) kernel::write(descriptor(), &one, sizeof one);
   }
   void lower() const noexcept {
-    eventfd_t value = 0;
-    if (descriptor_ >= 0) eventfd_read(descriptor_, &value);
+    std::uint64_t count = 0;
+    if (descriptor_.valid()) kernel::read(descriptor(), &count, sizeof count);
   }
 
  private:
-  const int descriptor_;
+  const UniqueFd descriptor_;
 };
 
 }  // namespace exs::fabric

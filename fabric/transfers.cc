@@ -1,4 +1,4 @@
-// fi_send, fi_tsend and the like: each is one Transfer.
+// fi_send, fi_tsend and the like: each is one TransferCall.
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fabric/endpoint.h"
 #include "fabric/offer.h"
@@ -14,8 +14,8 @@ iovec piece_of(const void* buffer, std::size_t bytes) noexcept {
   return {const_cast<void*>(buffer), bytes};  // a send never writes to it
 }
 
-Transfer untagged(const iovec* pieces, std::size_t count, fi_addr_t peer, void* context) noexcept {
-  Transfer transfer;
+TransferCall untagged(const iovec* pieces, std::size_t count, fi_addr_t peer, void* context) noexcept {
+  TransferCall transfer;
   transfer.pieces = pieces;
   transfer.count = count;
   transfer.peer = peer;
@@ -27,46 +27,46 @@ Transfer untagged(const iovec* pieces, std::size_t count, fi_addr_t peer, void* 
 }
 
 // kUntagged must match even if the application ignores all bits.
-Transfer tagged(const iovec* pieces, std::size_t count, fi_addr_t peer, std::uint64_t tag,
-                std::uint64_t ignore, void* context) noexcept {
-  Transfer transfer = untagged(pieces, count, peer, context);
+TransferCall tagged(const iovec* pieces, std::size_t count, fi_addr_t peer, std::uint64_t tag,
+                    std::uint64_t ignore, void* context) noexcept {
+  TransferCall transfer = untagged(pieces, count, peer, context);
   transfer.match = tag & ~kUntagged;
   transfer.ignore = ignore & ~kUntagged;
   transfer.kind = FI_TAGGED;
   return transfer;
 }
 
-ssize_t send(fid_ep* ep, Transfer transfer) {
-  return guarded([&]() -> ssize_t {
+ssize_t send(fid_ep* ep, TransferCall transfer) {
+  return guarded<ssize_t>([&]() -> Status {
     Endpoint& self = Endpoint::of(ep);
     transfer.flags |= self.send_flags();
     return self.send(transfer);
   });
 }
 
-ssize_t send_data(fid_ep* ep, Transfer transfer, std::uint64_t data) {
+ssize_t send_data(fid_ep* ep, TransferCall transfer, std::uint64_t data) {
   transfer.data = data;
   transfer.flags |= FI_REMOTE_CQ_DATA;
   return send(ep, transfer);
 }
 
-ssize_t inject(fid_ep* ep, Transfer transfer) {
-  return guarded([&]() -> ssize_t {
+ssize_t inject(fid_ep* ep, TransferCall transfer) {
+  return guarded<ssize_t>([&]() -> Status {
     transfer.flags |= FI_INJECT;
     transfer.is_silent = true;
     return Endpoint::of(ep).send(transfer);
   });
 }
 
-ssize_t inject_data(fid_ep* ep, Transfer transfer, std::uint64_t data) {
+ssize_t inject_data(fid_ep* ep, TransferCall transfer, std::uint64_t data) {
   transfer.data = data;
   transfer.flags |= FI_REMOTE_CQ_DATA;
   return inject(ep, transfer);
 }
 
 // Multi-receive buffers take messages without tags.
-ssize_t receive(fid_ep* ep, Transfer transfer) {
-  return guarded([&]() -> ssize_t {
+ssize_t receive(fid_ep* ep, TransferCall transfer) {
+  return guarded<ssize_t>([&]() -> Status {
     Endpoint& self = Endpoint::of(ep);
     transfer.flags |= self.receive_flags();
     if (transfer.kind == FI_TAGGED) transfer.flags &= ~FI_MULTI_RECV;
@@ -87,8 +87,8 @@ ssize_t recv_several(fid_ep* ep, const iovec* pieces, void** /*descs*/, std::siz
 }
 
 ssize_t recv_message(fid_ep* ep, const fi_msg* message, std::uint64_t flags) {
-  return guarded([&]() -> ssize_t {
-    Transfer transfer = untagged(message->msg_iov, message->iov_count, message->addr, message->context);
+  return guarded<ssize_t>([&]() -> Status {
+    TransferCall transfer = untagged(message->msg_iov, message->iov_count, message->addr, message->context);
     transfer.flags = flags;
     const bool is_probe = (flags & (FI_PEEK | FI_CLAIM | FI_DISCARD)) != 0;
     return is_probe ? Endpoint::of(ep).probe(transfer) : Endpoint::of(ep).receive(transfer);
@@ -107,8 +107,8 @@ ssize_t send_several(fid_ep* ep, const iovec* pieces, void** /*descs*/, std::siz
 }
 
 ssize_t send_message(fid_ep* ep, const fi_msg* message, std::uint64_t flags) {
-  return guarded([&]() -> ssize_t {
-    Transfer transfer = untagged(message->msg_iov, message->iov_count, message->addr, message->context);
+  return guarded<ssize_t>([&]() -> Status {
+    TransferCall transfer = untagged(message->msg_iov, message->iov_count, message->addr, message->context);
     transfer.flags = flags;
     transfer.data = message->data;
     return Endpoint::of(ep).send(transfer);
@@ -146,11 +146,11 @@ ssize_t trecv_several(fid_ep* ep, const iovec* pieces, void** /*descs*/, std::si
 }
 
 ssize_t trecv_message(fid_ep* ep, const fi_msg_tagged* message, std::uint64_t flags) {
-  return guarded([&]() -> ssize_t {
-    Transfer transfer = tagged(message->msg_iov, message->iov_count, message->addr, message->tag,
-                               message->ignore, message->context);
+  return guarded<ssize_t>([&]() -> Status {
+    TransferCall transfer = tagged(message->msg_iov, message->iov_count, message->addr, message->tag,
+                                   message->ignore, message->context);
     transfer.flags = flags;
-    if ((flags & FI_MULTI_RECV) != 0) return -FI_EINVAL;
+    if ((flags & FI_MULTI_RECV) != 0) return Status(FI_EINVAL);
     const bool is_probe = (flags & (FI_PEEK | FI_CLAIM | FI_DISCARD)) != 0;
     return is_probe ? Endpoint::of(ep).probe(transfer) : Endpoint::of(ep).receive(transfer);
   });
@@ -168,8 +168,8 @@ ssize_t tsend_several(fid_ep* ep, const iovec* pieces, void** /*descs*/, std::si
 }
 
 ssize_t tsend_message(fid_ep* ep, const fi_msg_tagged* message, std::uint64_t flags) {
-  return guarded([&]() -> ssize_t {
-    Transfer transfer =
+  return guarded<ssize_t>([&]() -> Status {
+    TransferCall transfer =
         tagged(message->msg_iov, message->iov_count, message->addr, message->tag, 0, message->context);
     transfer.flags = flags;
     transfer.data = message->data;

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
       .summary = "throughput and processor time of transfers, between two processes",
       .id = perf::BenchmarkId::blast,
       .default_port = 7471,
-      .default_size_bytes = 64 * 1024,
+      .default_size_bytes = std::size_t{64} * 1024,
       .default_depth = 8,
       .depth_is_an_option = true,
       .measures_latency = false,

@@ -60,7 +60,8 @@ class MessageReceiver {
  private:
   // Progress is printed here only in reverse.
   void tell_progress() {
-    if (job_.reverse && done_ > 0) progress_.update(watch_.start_ns(), tools::now_ns(), results_.messages);
+    if (job_.reverse && done_ > 0)
+      progress_.update(watch_.start_ns(), exs::monotonic_ns(), results_.messages);
   }
 
   void post() {

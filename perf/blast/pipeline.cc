@@ -58,7 +58,7 @@ void Pipeline::post_some() {
 void Pipeline::collect() {
   if (posted_ == done_ && !wants_more()) return;
   const std::size_t taken = channel_.queue().take(events_, perf::kClientPatienceNs);
-  now_ns_ = tools::now_ns();
+  now_ns_ = exs::monotonic_ns();
   if (taken > 0) progress_ns_ = now_ns_;
   if (now_ns_ - progress_ns_ >= static_cast<std::uint64_t>(perf::kClientPatienceNs))
     throw tools::Failure("the other end is stuck: nothing happened for 10 s");

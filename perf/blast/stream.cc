@@ -20,8 +20,8 @@ using perf::Channel;
 using perf::Job;
 
 constexpr std::size_t kPieces = 8;
-constexpr std::size_t kPieceBytesMin = 64 * 1024;
-constexpr std::size_t kPieceBytesMax = 1024 * 1024;
+constexpr std::size_t kPieceBytesMin = std::size_t{64} * 1024;
+constexpr std::size_t kPieceBytesMax = std::size_t{1024} * 1024;
 
 const perf::Socket& stream_of(const Channel& channel) {
   return channel.data().front();
@@ -115,7 +115,7 @@ class StreamReceiver {
   // Progress is printed here only in reverse.
   void tell_progress() {
     if (job_.reverse && done_ > 0)
-      progress_.update(watch_.start_ns(), tools::now_ns(), results_.bytes / job_.size_bytes);
+      progress_.update(watch_.start_ns(), exs::monotonic_ns(), results_.bytes / job_.size_bytes);
   }
 
   void post() {

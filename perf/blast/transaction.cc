@@ -88,7 +88,7 @@ class Client final : public Pipeline {
     if (!wrong) return;
     report(tools::format("message %llu, from buffer %u, is damaged from byte %llu on",
                          static_cast<unsigned long long>(n), static_cast<unsigned>(buffer),
-                         static_cast<unsigned long long>(*wrong + kSequenceBytes)));
+                         static_cast<unsigned long long>(*wrong) + kSequenceBytes));
   }
 
   void handle_other(const exs_event_t& event) override {

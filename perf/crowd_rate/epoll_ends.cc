@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/socket_address.h"
 #include "perf/crowd_rate/ends.h"
 #include "tools/common/failure.h"
 
@@ -24,12 +25,8 @@ int checked(int result, const char* what) {
   return result;
 }
 
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
+sockaddr_storage loopback(std::uint16_t port) {
+  return exs::v4_address(in_addr{htonl(INADDR_LOOPBACK)}, port);
 }
 
 void set_nodelay(int descriptor) {
@@ -93,8 +90,8 @@ class EpollClient final : public Client {
     for (std::uint32_t number = 0; number < settings_.connections; ++number) {
       const int descriptor = checked(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
       connections_.push_back({descriptor, 0, std::vector<std::byte>(settings_.size_bytes)});
-      const sockaddr_in server = loopback(ports[number % ports.size()]);
-      checked(connect(descriptor, reinterpret_cast<const sockaddr*>(&server), sizeof server), "connect");
+      const sockaddr_storage server = loopback(ports[number % ports.size()]);
+      checked(connect(descriptor, exs::as_sockaddr(server), sizeof(sockaddr_in)), "connect");
       set_nodelay(descriptor);
       epoll_.add(descriptor, number);
     }
@@ -144,13 +141,13 @@ class EpollClient final : public Client {
 class EpollServer final : public Server {
  public:
   explicit EpollServer(const Settings& settings) : epoll_(settings), room_(settings.size_bytes) {
-    sockaddr_in address = loopback(0);
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    socklen_t length = sizeof address;
+    sockaddr_storage address = loopback(0);
+    sockaddr* const generic = exs::as_sockaddr(address);
+    socklen_t length = sizeof(sockaddr_in);
     checked(bind(listener_, generic, length), "bind");
     checked(listen(listener_, kBacklog), "listen");
     checked(getsockname(listener_, generic, &length), "getsockname");
-    port_ = ntohs(address.sin_port);
+    port_ = exs::port_number(address);
     epoll_.add(listener_, static_cast<std::uint32_t>(listener_));
   }
   ~EpollServer() override { close(listener_); }

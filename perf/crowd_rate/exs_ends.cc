@@ -45,9 +45,10 @@ class ExsClient final : public Client {
 
   void send(std::uint32_t connection) override {
     const int socket = sockets_[connection].number();
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle carries a number
     const auto handle = reinterpret_cast<exs_ahandle_t>(std::uintptr_t{connection});
-    const std::span<std::byte> request = slots_.slot(2 * connection);
-    const std::span<std::byte> room = slots_.slot(2 * connection + 1);
+    const std::span<std::byte> request = slots_.slot(std::uint64_t{2} * connection);
+    const std::span<std::byte> room = slots_.slot(std::uint64_t{2} * connection + 1);
     number_message(request, connection);
     if (exs_recv(socket, room.data(), room.size(), 0, queue_.handle(), handle, slots_.region()) != 0)
       perf::fail_post(socket, "exs_recv", errno);
@@ -101,8 +102,7 @@ class ExsClient final : public Client {
 class ExsServer final : public Server {
  public:
   explicit ExsServer(const Settings& settings)
-      : settings_(settings),
-        queue_(queue_depth(settings), settings.wait),
+      : queue_(queue_depth(settings), settings.wait),
         slots_(settings.size_bytes, std::size_t{2} * settings.connections, tools::MemoryKind::plain),
         peers_(settings.connections),
         listener_(exs::cpp::Socket::create()) {
@@ -156,7 +156,6 @@ class ExsServer final : public Server {
     }
   }
 
-  const Settings& settings_;
   perf::Queue queue_;
   tools::Slots slots_;
   std::vector<Peer> peers_;

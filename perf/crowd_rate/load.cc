@@ -24,18 +24,18 @@ class Rounds {
 
   Load run(std::uint64_t time_ns) {
     for (const std::uint32_t connection : active_) send(connection);
-    go_on(tools::now_ns() + time_ns / kWarmupPart);
+    go_on(exs::monotonic_ns() + time_ns / kWarmupPart);
     forget();
-    const std::uint64_t start_ns = tools::now_ns();
+    const std::uint64_t start_ns = exs::monotonic_ns();
     load_.seconds = tools::seconds_of(go_on(start_ns + time_ns) - start_ns);
-    const Load measured = result();
+    Load measured = result();
     for (std::size_t open = active_.size(); open > 0;) open -= client_.wait().size();
     return measured;
   }
 
  private:
   void send(std::uint32_t connection) {
-    sent_ns_[connection] = tools::now_ns();
+    sent_ns_[connection] = exs::monotonic_ns();
     client_.send(connection);
   }
 
@@ -43,7 +43,7 @@ class Rounds {
   std::uint64_t go_on(std::uint64_t end_ns) {
     for (;;) {
       const std::span<const std::uint32_t> responses = client_.wait();
-      const std::uint64_t at_ns = tools::now_ns();
+      const std::uint64_t at_ns = exs::monotonic_ns();
       for (const std::uint32_t connection : responses) {
         load_.round_trips.record(at_ns - sent_ns_[connection]);
         ++counts_[connection];

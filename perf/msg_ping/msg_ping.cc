@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/socket_address.h"
 #include "perf/msg_ping/overlap.h"
 #include "perf/msg_ping/settings.h"
 #include "perf/support/times.h"
@@ -97,7 +98,7 @@ class Rank {
     for (std::uint64_t i = 0; i < rounds; ++i) {
       if (is_first_ && tools::interrupted()) return i;
       if (settings_.verify) fill(out_, i);
-      const std::uint64_t begun_ns = is_first_ && times != nullptr ? tools::now_ns() : 0;
+      const std::uint64_t begun_ns = is_first_ && times != nullptr ? exs::monotonic_ns() : 0;
       if (is_first_) send(1, kTag);
       receive(is_first_ ? 1 : 0, kTag);
       if (!is_first_) send(0, kTag);
@@ -108,7 +109,7 @@ class Rank {
     return rounds;
   }
   void note(std::uint64_t rounds, std::uint64_t begun_ns, tools::Histogram& times) {
-    const std::uint64_t now_ns = tools::now_ns();
+    const std::uint64_t now_ns = exs::monotonic_ns();
     times.record(now_ns - begun_ns);
     line_.update(rounds, now_ns);
   }
@@ -314,14 +315,12 @@ std::string free_address(int& holder) {
   holder = socket(AF_INET, SOCK_STREAM, 0);
   const int yes = 1;
   setsockopt(holder, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  sockaddr_storage address = exs::v4_address(in_addr{htonl(INADDR_LOOPBACK)}, 0);
+  sockaddr* const generic = exs::as_sockaddr(address);
+  socklen_t length = sizeof(sockaddr_in);
   check(bind(holder, generic, length), "cannot bind");
   check(getsockname(holder, generic, &length), "cannot bind");
-  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  return exs::text_of(address);
 }
 
 void run_listed(const Settings& settings, int rank, const std::array<std::string, 2>& names) {

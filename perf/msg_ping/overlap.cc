@@ -30,9 +30,9 @@ double compute(std::uint64_t steps) {
 }
 
 std::uint64_t time_of(std::uint64_t steps) {
-  const std::uint64_t start_ns = tools::now_ns();
+  const std::uint64_t start_ns = exs::monotonic_ns();
   compute(steps);
-  return tools::now_ns() - start_ns;
+  return exs::monotonic_ns() - start_ns;
 }
 
 double percent(double part, double whole) {
@@ -71,13 +71,13 @@ void OverlapMeasure::round(bool computes, Overlap& sum) {
   if (!is_sender_)
     require(exm_irecv(ep_, bytes_.data(), bytes_.size(), 0, kOverlapTag, 0, &request), "cannot receive");
   meet();
-  const std::uint64_t start_ns = tools::now_ns();
+  const std::uint64_t start_ns = exs::monotonic_ns();
   if (is_sender_)
     require(exm_isend(ep_, bytes_.data(), bytes_.size(), 1, kOverlapTag, 0, 0, &request), "cannot send");
   if (computes) compute(work_);
-  const std::uint64_t computed_ns = tools::now_ns();
+  const std::uint64_t computed_ns = exs::monotonic_ns();
   require(exm_wait(ep_, &request, nullptr, -1), "cannot wait");
-  const std::uint64_t end_ns = tools::now_ns();
+  const std::uint64_t end_ns = exs::monotonic_ns();
   const auto took_ns = static_cast<double>(end_ns - start_ns);
   if (!computes) {
     sum.alone_ns += took_ns;

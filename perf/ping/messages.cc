@@ -80,8 +80,8 @@ class Client {
         limit_(limit),
         rounds_(job, limit, progress),
         half_(perf::server_buffers(job)),
-        slots_(channel.make_slots(std::max(job.size_bytes, std::uint64_t{perf::kControlMaxBytes}), 2 * half_,
-                                  job.memory)),
+        slots_(channel.make_slots(std::max(job.size_bytes, std::uint64_t{perf::kControlMaxBytes}),
+                                  std::size_t{2} * half_, job.memory)),
         sends_(channel, perf::traits_of(job.kind).send_flags, half_) {}
 
   perf::Driven run() {
@@ -109,12 +109,12 @@ class Client {
     const auto message = slots_.slot(n % half_).first(job_.size_bytes);
     if (job_.verify) tools::fill_pattern(message, n);
     if (limit_.flip_message == n) message[message.size() / 2] ^= std::byte{1};
-    const std::uint64_t start_ns = tools::now_ns();
+    const std::uint64_t start_ns = exs::monotonic_ns();
     sends_.post(message);
     // Posts the receive of the round after this one while the message travels.
     post_receive();
     wait_for_receive();
-    const std::uint64_t end_ns = tools::now_ns();
+    const std::uint64_t end_ns = exs::monotonic_ns();
     if ((event_.exs_evt_flags & EXS_EVF_EOF) != 0)
       throw tools::Failure("the server has closed the connection");
     check_length(event_, job_);

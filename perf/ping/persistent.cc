@@ -30,10 +30,10 @@ class Reader {
   RoundTrip read(std::uint64_t n) {
     const auto buffer = slots_.slot(0);
     if (job_.verify) perf::scrub(buffer);
-    const std::uint64_t start_ns = tools::now_ns();
+    const std::uint64_t start_ns = exs::monotonic_ns();
     perf::recv(channel_.data().front(), buffer, channel_.queue(), slots_.region());
     next_receive(channel_, perf::kClientPatienceNs, n, event_);
-    const std::uint64_t end_ns = tools::now_ns();
+    const std::uint64_t end_ns = exs::monotonic_ns();
     if (perf::received(event_).size() != job_.size_bytes)
       throw tools::Failure("a read has not the length that was agreed");
     if (job_.verify) {

@@ -20,7 +20,7 @@ constexpr std::uint64_t kNapMaxNs = 100'000'000;
 }  // namespace
 
 void Schedule::wait_until(std::uint64_t due_ns) {
-  for (std::uint64_t at_ns = tools::now_ns(); at_ns < due_ns; at_ns = tools::now_ns()) {
+  for (std::uint64_t at_ns = exs::monotonic_ns(); at_ns < due_ns; at_ns = exs::monotonic_ns()) {
     if (tools::interrupted()) return;
     if (due_ns - at_ns <= kAwakeNs) continue;
     const std::uint64_t nap_ns = std::min(due_ns - at_ns - kAwakeNs, kNapMaxNs);

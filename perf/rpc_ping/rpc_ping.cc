@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "perf/rpc_ping/stubs.h"
-#include "perf/rpc_ping/sunrpc.h"
 #include "perf/rpc_ping/way.h"
+#include "perf/rpc_ping/way_sunrpc.h"
 #include "perf/support/kind.h"
 #include "perf/support/times.h"
 #include "tools/common/child_process.h"
@@ -101,12 +101,12 @@ void note(Result& result, std::uint64_t begun_ns, std::uint64_t now_ns, tools::P
 
 void measure_one_by_one(Caller& caller, const Settings& settings, std::vector<char>& bytes,
                         std::uint64_t end_ns, Result& result, tools::ProgressLine& line) {
-  std::uint64_t begun_ns = tools::now_ns();
+  std::uint64_t begun_ns = exs::monotonic_ns();
   for (std::uint64_t i = 0; goes_on(settings, i, begun_ns, end_ns); ++i) {
     if (settings.pause_us > 0) usleep(settings.pause_us);
-    begun_ns = tools::now_ns();
+    begun_ns = exs::monotonic_ns();
     call_once(caller, bytes, i, settings.verify);
-    note(result, begun_ns, tools::now_ns(), line);
+    note(result, begun_ns, exs::monotonic_ns(), line);
   }
 }
 
@@ -115,7 +115,7 @@ void measure_together(Caller& caller, const Settings& settings, std::vector<char
                       std::uint64_t end_ns, Result& result, tools::ProgressLine& line) {
   std::deque<std::uint64_t> begun_ns;
   std::uint64_t begun = 0;
-  for (std::uint64_t now_ns = tools::now_ns();;) {
+  for (std::uint64_t now_ns = exs::monotonic_ns();;) {
     while (begun_ns.size() < settings.under_way && goes_on(settings, begun, now_ns, end_ns)) {
       begun_ns.push_back(now_ns);
       caller.begin(bytes);
@@ -123,7 +123,7 @@ void measure_together(Caller& caller, const Settings& settings, std::vector<char
     }
     if (begun_ns.empty()) return;
     caller.end(bytes);
-    now_ns = tools::now_ns();
+    now_ns = exs::monotonic_ns();
     note(result, begun_ns.front(), now_ns, line);
     begun_ns.pop_front();
   }

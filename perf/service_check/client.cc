@@ -127,7 +127,7 @@ class Client {
     if (event.message == nullptr) return;
     const Answer answer = read_item<Answer>(*event.message);
     if (answer.number != slot.number) throw tools::Failure("the reply of another request");
-    board_.note_first(settings_.kind, answer.life, tools::now_ns());
+    board_.note_first(settings_.kind, answer.life, exs::monotonic_ns());
     exs_svc_release(event.message);
   }
 

@@ -23,6 +23,7 @@ constexpr int kPatienceMs = 30'000;
 void run_ip(std::vector<std::string> words) {
   words.insert(words.begin(), "ip");
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_t process = -1;

@@ -65,8 +65,13 @@ void plant_name() {
 
 // ---------------------------------------------------------------- processes
 
+// Reached with a process only while a failure is on its way; another one would end the program by SIGABRT.
 Referee::Life::~Life() {
-  end();
+  try {
+    end();
+  } catch (const tools::Failure& failure) {
+    std::fprintf(stderr, "service-check: %s\n", failure.what());
+  }
 }
 
 void Referee::Life::signal(int signal) const {
@@ -142,9 +147,9 @@ void Referee::start_life() {
 // Returns true if the condition became true in time.
 template <typename Predicate>
 bool Referee::wait_for(Predicate is_so) {
-  const std::uint64_t end_ns = tools::now_ns() + kPatienceNs;
+  const std::uint64_t end_ns = exs::monotonic_ns() + kPatienceNs;
   for (; !is_so(); std::this_thread::sleep_for(microseconds(200))) {
-    if (tools::now_ns() > end_ns) return false;
+    if (exs::monotonic_ns() > end_ns) return false;
     const bool is_over = board_->phase == Board::kOver;
     const bool has_lost_one =
         std::any_of(clients_.begin(), clients_.end(), [](const auto& client) { return has_ended(*client); });
@@ -181,7 +186,7 @@ void Referee::run() {
 }
 
 void Referee::end_life() {
-  ended_ns_ = tools::now_ns();
+  ended_ns_ = exs::monotonic_ns();
   if (settings_.end == End::kKill) return bury(std::move(life_));
   if (settings_.end == End::kStop) life_->signal(SIGSTOP);
   if (settings_.end == End::kCut) life_->host->cut();

@@ -31,7 +31,7 @@ class Server {
     if (kind == kLongs && !is_pattern(message, ask.number))
       throw tools::Failure("a long item of other bytes");
     write(kind, ask.number);
-    if (!is_answered(kind)) board_.note_first(kind, life_, tools::now_ns());
+    if (!is_answered(kind)) board_.note_first(kind, life_, exs::monotonic_ns());
     if (event.type == EXS_SVC_EVT_REQUEST) answer(message, ask.number);
     exs_svc_release(&message);
   }
@@ -77,7 +77,7 @@ void serve(const exs_svc_key_t* key, const ServerSettings& settings, Board& boar
   options.listen = settings.listen.empty() ? nullptr : settings.listen.c_str();
   exs_svc_node_t* const node = exs_svc_node_open(&options);
   if (node == nullptr) fail("cannot open a node");
-  board.opens_ns = tools::now_ns();
+  board.opens_ns = exs::monotonic_ns();
   if (settings.sabotage == Sabotage::kSlow) std::this_thread::sleep_for(kSlow);
   if (exs_svc_open(node, key, nullptr, nullptr) == nullptr) fail("cannot open the service");
   for (;;) {

@@ -104,14 +104,14 @@ class Client {
       for (; begun < requests && begun - ended < settings_.under_way; ++begun) {
         const std::uint32_t one = free_.back();
         free_.pop_back();
-        begun_ns[one] = tools::now_ns();
+        begun_ns[one] = exs::monotonic_ns();
         begin(one, &begun_ns[one]);
       }
       exs_svc_event_t event;
       if (exs_svc_wait(node_, &event, 1, -1) != 1 || event.type != EXS_SVC_EVT_REPLY || event.error != 0)
         fail("a request has no reply");
       const auto* const began_ns = static_cast<std::uint64_t*>(event.handle);
-      times.record(tools::now_ns() - *began_ns);
+      times.record(exs::monotonic_ns() - *began_ns);
       free_.push_back(static_cast<std::uint32_t>(began_ns - begun_ns.data()));
       exs_svc_release(event.message);
       ++ended;

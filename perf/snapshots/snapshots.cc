@@ -17,6 +17,8 @@
 
 #include <exs/exs.h>
 
+#include "base/clock.h"
+
 namespace {
 
 constexpr int kSnapshots = 100;
@@ -42,12 +44,6 @@ void require(bool condition, const char* what) {
   if (condition) return;
   std::fprintf(stderr, "exs-snapshots: %s: %s\n", what, std::strerror(errno));
   std::exit(1);
-}
-
-std::uint64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 sockaddr_in address_of(int port) {
@@ -100,13 +96,13 @@ void update(void* memory, bool slots, std::size_t size, std::uint64_t number) {
   require(exs_send(reader, memory, published_bytes(slots, size), EXS_PERSISTENT, queue, nullptr, region) == 0,
           "exs_send");
   std::uint64_t number = 1;
-  std::uint64_t due_ns = now_ns();
+  std::uint64_t due_ns = exs::monotonic_ns();
   while (!shared.stop) {
     update(memory, slots, size, ++number);
     shared.updates.store(number, std::memory_order_relaxed);
     due_ns += period_us * 1000;
-    if (due_ns < now_ns()) due_ns = now_ns();
-    while (now_ns() < due_ns) __builtin_ia32_pause();
+    if (due_ns < exs::monotonic_ns()) due_ns = exs::monotonic_ns();
+    while (exs::monotonic_ns() < due_ns) __builtin_ia32_pause();
   }
   std::_Exit(0);
 }
@@ -122,7 +118,7 @@ Result measure(const char* provider, bool slots, std::size_t size, unsigned peri
   void* const mapping =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   require(mapping != MAP_FAILED, "mmap");
-  auto& shared = *new (mapping) Shared{};
+  Shared& shared = *new (mapping) Shared();
   setenv("EXS_PROVIDER", provider, 1);
   const pid_t owner = fork();
   require(owner >= 0, "fork");
@@ -141,7 +137,7 @@ Result measure(const char* provider, bool slots, std::size_t size, unsigned peri
   exs_snapshot_t snapshot{};
   std::uint64_t age = 0;
   const std::uint64_t updates = shared.updates;
-  const std::uint64_t start_ns = now_ns();
+  const std::uint64_t start_ns = exs::monotonic_ns();
   for (int i = 0; i < kSnapshots; ++i) {
     const ssize_t bytes = slots ? exs_recv_snapshot(socket, buffer, size, region, 0, 0, &snapshot, kLimitNs)
                                 : exs_recv_window(socket, buffer, size, region, 64, 0, kLimitNs);
@@ -151,7 +147,7 @@ Result measure(const char* provider, bool slots, std::size_t size, unsigned peri
     age += snapshot.newest - snapshot.update;
     require(std::memcmp(buffer, buffer + 1, size - 1) == 0, "a snapshot is torn");
   }
-  const double time_us = static_cast<double>(now_ns() - start_ns) / 1000;
+  const double time_us = static_cast<double>(exs::monotonic_ns() - start_ns) / 1000;
   const double update_us = time_us / static_cast<double>(shared.updates - updates);
   exs_stats_t stats{};
   stats.struct_bytes = sizeof stats;

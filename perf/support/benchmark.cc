@@ -7,6 +7,7 @@
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/interrupt.h"
+#include "tools/common/sockets.h"
 
 namespace perf {
 namespace {
@@ -49,6 +50,14 @@ int run_client(const Benchmark& benchmark, const Options& options, const std::st
   return status;
 }
 
+// Both ends on a simulated network.
+int run_in_one_process(const Benchmark& benchmark, const Options& options) {
+  const Library library;
+  const ServerHere server(benchmark, options);
+  const std::string host = options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
+  return run_client(benchmark, options, host, server.port(), false);
+}
+
 int run_role(const Benchmark& benchmark, const Options& options) {
   switch (options.role) {
     case Role::client: return run_client(benchmark, options, options.host, options.port, false);
@@ -62,6 +71,7 @@ int run_role(const Benchmark& benchmark, const Options& options) {
       return run_server(benchmark, settings);
     }
     case Role::self: {
+      if (tools::is_simulated(options.provider)) return run_in_one_process(benchmark, options);
       ServerProcess server(benchmark, options);
       const std::string host = options.bind_address.empty() ? "127.0.0.1" : options.bind_address;
       const int status = run_client(benchmark, options, host, server.port(), server.pinned());
@@ -75,8 +85,11 @@ int run_role(const Benchmark& benchmark, const Options& options) {
 }  // namespace
 
 int run(const Benchmark& benchmark, int argc, const char* const* argv) {
-  return tools::run_main(benchmark.name,
-                         [&] { return run_role(benchmark, parse_options(benchmark, argc, argv)); });
+  return tools::run_main(benchmark.name, [&] {
+    const Options options = parse_options(benchmark, argc, argv);
+    tools::choose_for_process(options.provider);
+    return run_role(benchmark, options);
+  });
 }
 
 }  // namespace perf

@@ -49,4 +49,18 @@ class ServerProcess {
   bool pinned_ = false;
 };
 
+// The server's end for --self on a simulated network, which is inside of one process. Goes before the library.
+class ServerHere {
+ public:
+  ServerHere(const Benchmark& benchmark, const Options& options);
+  ~ServerHere();
+  ServerHere(const ServerHere&) = delete;
+  ServerHere& operator=(const ServerHere&) = delete;
+  [[nodiscard]] std::uint16_t port() const;
+
+ private:
+  class Running;
+  const std::unique_ptr<Running> running_;
+};
+
 }  // namespace perf

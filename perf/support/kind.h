@@ -44,8 +44,8 @@ struct KindTraits {
   std::uint64_t sweep_max_bytes = kSweepMaxBytes;
   std::uint32_t depth_default = 0;  // 0: the benchmark's
   std::uint32_t depth_max = kDepthMax;
-  const char* round_trip_key =
-      nullptr;  // the JSON key of a ping's round trips; nullptr: they are not printed
+  // The JSON key of a ping's round trips; nullptr: they are not printed.
+  const char* round_trip_key = nullptr;
 };
 
 bool is_kind(std::uint8_t number);

@@ -10,6 +10,7 @@
 #include "tools/common/clock.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
+#include "tools/common/sockets.h"
 #include "tools/common/units.h"
 
 namespace perf {
@@ -90,7 +91,9 @@ void add_roles(tools::CommandLine& line, Options& options, RawOptions& raw) {
   line.add_port(options.port, "Port; 0 lets a server pick a free one, which it prints");
   line.add("--bind", options.bind_address,
            "Address to serve on; default: any, with --self, where both ends use it, 127.0.0.1");
-  line.add("--provider", options.provider, "auto, iwarp, shm or verbs; see exs(7)").shows_default();
+  line.add("--provider", options.provider,
+           "auto, iwarp, shm or verbs, see exs(7); with --self also sim, see exs-sim(7)")
+      .shows_default();
 }
 
 void add_kind(tools::CommandLine& line, const Benchmark& benchmark, RawOptions& raw) {
@@ -170,6 +173,8 @@ void check_role(const RawOptions& raw, Options& options) {
   if (options.role == Role::client && options.port == 0) throw tools::UsageError("--port 0 is for servers");
   if (options.role == Role::client && !options.bind_address.empty())
     throw tools::UsageError("--bind is for --server and --self");
+  if (tools::is_simulated(options.provider) && options.role != Role::self)
+    throw tools::UsageError("--provider sim goes with --self: both ends are in one process");
   if (options.one_client && options.role != Role::server)
     throw tools::UsageError("--one-client is for --server");
 }

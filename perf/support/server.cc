@@ -45,9 +45,11 @@ void tell_of(std::string_view who, std::string_view line, int descriptor) noexce
 } catch (const std::exception&) {  // no memory for the line
 }
 
-class Server {
+}  // namespace
+
+class BenchmarkServer {
  public:
-  Server(const Benchmark& benchmark, const ServerSettings& settings)
+  BenchmarkServer(const Benchmark& benchmark, const ServerSettings& settings)
       : benchmark_(benchmark),
         settings_(settings),
         listener_(listen_on(settings.address, settings.port, server_options(settings.provider))) {}
@@ -66,8 +68,8 @@ class Server {
   struct Session {
     std::unique_ptr<Queue> queue;
     std::atomic<Stage> stage{Stage::accepting};
-    std::atomic<bool> done{
-        false};  // written last by the session's thread, read by the acceptor: may be joined
+    // Written last by the session's thread, read by the acceptor: may be joined.
+    std::atomic<bool> done{false};
     std::thread thread;
   };
 
@@ -101,11 +103,11 @@ class Server {
   std::uint64_t bytes_ = 0;
 };
 
-void Server::start() {
+void BenchmarkServer::start() {
   acceptor_ = std::thread([this] { accept_all(); });
 }
 
-void Server::accept_all() {
+void BenchmarkServer::accept_all() {
   for (;;) {
     join_finished();
     Stage stage = Stage::failed;
@@ -120,7 +122,7 @@ void Server::accept_all() {
   }
 }
 
-Server::Stage Server::begin_session() {
+BenchmarkServer::Stage BenchmarkServer::begin_session() {
   Session& session = sessions_.emplace_back();
   session.thread = tools::try_to("no thread for a client",
                                  [&] { return std::thread([this, &session] { run(session); }); });
@@ -131,7 +133,7 @@ Server::Stage Server::begin_session() {
 }
 
 // A server at its limit waits for the oldest session, and further clients wait in the backlog.
-void Server::join_finished() {
+void BenchmarkServer::join_finished() {
   if (sessions_.size() >= kSessionsMax && sessions_.front().thread.joinable())
     sessions_.front().thread.join();
   std::erase_if(sessions_, [](Session& session) {
@@ -141,7 +143,7 @@ void Server::join_finished() {
   });
 }
 
-void Server::run(Session& session) {
+void BenchmarkServer::run(Session& session) {
   const auto reach = [&session](Stage stage) {
     session.stage = stage;
     session.stage.notify_one();
@@ -158,7 +160,7 @@ void Server::run(Session& session) {
   session.done = true;
 }
 
-Socket Server::accept(Queue& queue) const {
+Socket BenchmarkServer::accept(Queue& queue) const {
   if (exs_accept(listener_.number(), nullptr, 0, queue.handle(), nullptr) == -1)
     tools::fail("exs_accept", errno);
   exs_event_t event{};
@@ -168,7 +170,7 @@ Socket Server::accept(Queue& queue) const {
   return Socket(event.exs_evt_union.exs_evt_accept.exs_evt_newsocket);
 }
 
-Server::Stage Server::stage_after(const std::exception& failure) const {
+BenchmarkServer::Stage BenchmarkServer::stage_after(const std::exception& failure) const {
   const std::lock_guard guard(mutex_);
   if (stopping_) return Stage::closed;
   tell_of(benchmark_.name, failure.what(), STDERR_FILENO);
@@ -176,7 +178,7 @@ Server::Stage Server::stage_after(const std::exception& failure) const {
 }
 
 // Whatever is lacking, only this client loses its connection.
-void Server::serve(Queue& queue, Socket socket) {
+void BenchmarkServer::serve(Queue& queue, Socket socket) {
   const int descriptor = socket.number();
   bool served = false;
   bool more = false;
@@ -194,13 +196,13 @@ void Server::serve(Queue& queue, Socket socket) {
   leave(descriptor, served, more);
 }
 
-bool Server::enter(int descriptor) {
+bool BenchmarkServer::enter(int descriptor) {
   const std::lock_guard guard(mutex_);
   if (!stopping_) open_.insert(descriptor);
   return !stopping_;
 }
 
-void Server::leave(int descriptor, bool served, bool more) {
+void BenchmarkServer::leave(int descriptor, bool served, bool more) {
   const std::lock_guard guard(mutex_);
   open_.erase(descriptor);
   served ? ++served_ : ++failed_;
@@ -224,7 +226,7 @@ PeerResults carry_out(const Method& method, Channel& channel, const Request& req
   return results;
 }
 
-bool Server::serve_job(Channel& channel, const std::string& peer) {
+bool BenchmarkServer::serve_job(Channel& channel, const std::string& peer) {
   Request request;
   Verdict verdict = decode_request(channel.receive_control("no request"), benchmark_.id, request);
   const Job& job = request.job;
@@ -263,11 +265,11 @@ bool Server::serve_job(Channel& channel, const std::string& peer) {
   return job.more;
 }
 
-void Server::say(const std::string& peer, std::string_view line) const noexcept {
+void BenchmarkServer::say(const std::string& peer, std::string_view line) const noexcept {
   if (!settings_.quiet) tell_of(peer, line, STDOUT_FILENO);
 }
 
-void Server::stop() {
+void BenchmarkServer::stop() {
   {
     const std::lock_guard guard(mutex_);
     stopping_ = true;
@@ -280,7 +282,7 @@ void Server::stop() {
   }
 }
 
-void Server::print_summary() const {
+void BenchmarkServer::print_summary() const {
   if (settings_.quiet) return;
   const std::lock_guard guard(mutex_);
   tools::tell(STDOUT_FILENO, "served " + std::to_string(served_) + " clients, " + std::to_string(failed_) +
@@ -288,7 +290,7 @@ void Server::print_summary() const {
                                  std::to_string(bytes_) + " bytes");
 }
 
-void announce(const ServerSettings& settings, const Server& server) {
+static void announce(const ServerSettings& settings, const BenchmarkServer& server) {
   if (settings.port_out == -1) {
     std::printf("listening on %s\n", local_name(server.listener()).c_str());
     std::fflush(stdout);
@@ -300,8 +302,6 @@ void announce(const ServerSettings& settings, const Server& server) {
   close(settings.port_out);
 }
 
-}  // namespace
-
 int run_server(const Benchmark& benchmark, const ServerSettings& settings) {
   sigset_t stop;
   sigemptyset(&stop);
@@ -309,7 +309,7 @@ int run_server(const Benchmark& benchmark, const ServerSettings& settings) {
   sigaddset(&stop, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   const Library library;
-  Server server(benchmark, settings);
+  BenchmarkServer server(benchmark, settings);
   server.start();
   announce(settings, server);
   // A terminal sends SIGINT to both ends of --self; the client ends first and then stops the server by SIGTERM.
@@ -320,6 +320,34 @@ int run_server(const Benchmark& benchmark, const ServerSettings& settings) {
   server.stop();
   server.print_summary();
   return settings.one_client && server.has_failed() ? 1 : 0;
+}
+
+class ServerHere::Running {
+ public:
+  Running(const Benchmark& benchmark, const ServerSettings& settings) : server_(benchmark, settings) {
+    server_.start();
+  }
+  ~Running() { server_.stop(); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  [[nodiscard]] std::uint16_t port() const { return local_port(server_.listener()); }
+
+ private:
+  BenchmarkServer server_;
+};
+
+ServerHere::ServerHere(const Benchmark& benchmark, const Options& options)
+    : running_(std::make_unique<Running>(
+          benchmark,
+          ServerSettings{.address = options.bind_address.empty() ? "127.0.0.1" : options.bind_address,
+                         .provider = options.provider,
+                         .quiet = true,
+                         .one_after_another = options.connections == 1})) {}
+
+ServerHere::~ServerHere() = default;
+
+std::uint16_t ServerHere::port() const {
+  return running_->port();
 }
 
 }  // namespace perf

@@ -126,6 +126,26 @@ BOOST_AUTO_TEST_CASE(a_buffer_that_is_cancelled_comes_back) {
   BOOST_TEST((error.flags & FI_MULTI_RECV) != 0U);
 }
 
+// The message was there before the buffer was cancelled, and had not been reported yet. No completion follows that of the message.
+BOOST_AUTO_TEST_CASE(a_buffer_that_is_cancelled_behind_a_message_comes_back_with_it) {
+  Receiver pair;
+  Bytes buffer(kRoom);
+  BOOST_REQUIRE_EQUAL(pair.post(buffer, &buffer), 0);
+  const Bytes& sent = pair.a.keep(pattern(10, 1));
+  const iovec piece{const_cast<std::uint8_t*>(sent.data()), sent.size()};
+  fi_msg message{};
+  message.msg_iov = &piece;
+  message.iov_count = 1;
+  message.addr = pair.to_b;
+  BOOST_REQUIRE_EQUAL(fi_sendmsg(pair.a.ep.get(), &message, FI_COMPLETION | FI_MATCH_COMPLETE), 0);
+  pair.a.next();  // the receive has matched
+  BOOST_REQUIRE_EQUAL(fi_cancel(&pair.b.ep->fid, &buffer), 0);
+  const fi_cq_tagged_entry end = pair.b.next();
+  BOOST_TEST(end.len == sent.size());
+  BOOST_TEST((end.flags & FI_MULTI_RECV) != 0U);
+  BOOST_TEST(std::equal(sent.begin(), sent.end(), buffer.begin()));
+}
+
 // Where the default flags of receives say so, each is one; and who reports few completions reports these.
 BOOST_AUTO_TEST_CASE(it_may_be_the_default_of_receives) {
   Receiver pair(100, Wishes{.hints = [](fi_info& hints) { hints.rx_attr->op_flags = FI_MULTI_RECV; },

@@ -2,12 +2,9 @@
 """The tools on an RDMA device: every kind, every byte checked. EXS_TOOLS is the folder of the programs, EXS_TEST_ADDRESS that
 of the device."""
 import os
-import pathlib
-import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/tests"))
-from tools import ToolsTest, run  # noqa: E402  pylint: disable=wrong-import-position
+from tools import ToolsTest, run
 
 ADDRESS = os.environ["EXS_TEST_ADDRESS"]
 HERE = ("--self", "--bind", ADDRESS, "--provider", "verbs", "--verify")

@@ -13,8 +13,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/tests"))
-from tools import BIN, LIMIT_S, ToolsTest, run  # noqa: E402  pylint: disable=wrong-import-position
+from tools import BIN, LIMIT_S, ToolsTest, run
 
 MEMBER = os.environ["EXS_JOB_MEMBER"]
 SIZE = int(os.environ["EXS_JOB_SIZE"])

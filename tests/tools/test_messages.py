@@ -3,16 +3,13 @@
 programs, EXS_JOB_RANK the rank of a job (job_rank.c), EXS_JOB_SIZE the size of a large one, EXS_JOB_FLOOD a number of messages, EXS_JOB_PEER_BYTES
 what a rank may hold for each of those that it knows (0: whatever it is)."""
 import os
-import pathlib
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/tests"))
-from tools import BIN, LIMIT_S, ToolsTest, run  # noqa: E402  pylint: disable=wrong-import-position
+from tools import BIN, LIMIT_S, ToolsTest, run
 
 RANK = os.environ["EXS_JOB_RANK"]
 SIZE = int(os.environ["EXS_JOB_SIZE"])

@@ -6,13 +6,11 @@ import itertools
 import os
 import pathlib
 import re
-import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/tests"))
-from tools import ToolsTest, run  # noqa: E402  pylint: disable=wrong-import-position
+from tools import ToolsTest, run
 
 MEMBER = os.environ["EXS_JOB_MEMBER"]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -2,7 +2,6 @@
 #include "tools/common/clock.h"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #include <cmath>
 
@@ -20,15 +19,9 @@ std::uint64_t ns_of(double seconds) {
   return static_cast<std::uint64_t>(std::llround(seconds * static_cast<double>(kNsPerSecond)));
 }
 
-std::uint64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 void Patience::note_signal() {
   if (left_ns_ <= 0) return;
-  const std::uint64_t at_ns = now_ns();
+  const std::uint64_t at_ns = exs::monotonic_ns();
   if (end_ns_ == 0) end_ns_ = at_ns + static_cast<std::uint64_t>(left_ns_);
   left_ns_ = at_ns >= end_ns_ ? 0 : static_cast<std::int64_t>(end_ns_ - at_ns);
 }
@@ -41,11 +34,11 @@ std::uint64_t process_cpu_ns() {
 
 void Stopwatch::start() {
   cpu_start_ns_ = process_cpu_ns();
-  wall_start_ns_ = now_ns();
+  wall_start_ns_ = exs::monotonic_ns();
 }
 
 void Stopwatch::stop() {
-  wall_ns_ = now_ns() - wall_start_ns_;
+  wall_ns_ = exs::monotonic_ns() - wall_start_ns_;
   cpu_ns_ = process_cpu_ns() - cpu_start_ns_;
 }
 

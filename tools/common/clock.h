@@ -4,17 +4,17 @@
 
 #include <cstdint>
 
+#include "base/clock.h"
+
 namespace tools {
 
-inline constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+using exs::kNsPerSecond;
 
 inline double seconds_of(std::uint64_t ns) {
   return static_cast<double>(ns) / static_cast<double>(kNsPerSecond);
 }
 std::uint64_t ns_of(double seconds);
 
-// The time of CLOCK_MONOTONIC.
-std::uint64_t now_ns();
 // The limit of a call that is repeated when a signal interrupts it. It asks the clock only then, so such a wait may take twice its time.
 class Patience {
  public:

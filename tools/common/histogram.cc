@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "base/check.h"
+
 namespace tools {
 
 unsigned Histogram::bucket_of(std::uint64_t value_ns) {
@@ -26,6 +28,7 @@ std::uint64_t Histogram::middle_of(unsigned bucket) {
 }
 
 void Histogram::record(std::uint64_t value_ns) {
+  EXS_DEBUG_CHECK(bucket_of(value_ns) < kBuckets);
   ++buckets_[bucket_of(value_ns)];
   ++count_;
   sum_ns_ += value_ns;
@@ -42,8 +45,10 @@ void Histogram::add(const Histogram& other) {
 }
 
 Histogram Histogram::since(const Histogram& earlier) const {
+  EXS_CHECK(earlier.count_ <= count_);
   Histogram out;
   for (unsigned bucket = 0; bucket < kBuckets; ++bucket) {
+    EXS_DEBUG_CHECK(earlier.buckets_[bucket] <= buckets_[bucket]);
     out.buckets_[bucket] = buckets_[bucket] - earlier.buckets_[bucket];
     if (out.buckets_[bucket] == 0) continue;
     out.min_ns_ = std::min(out.min_ns_, std::max(lowest_of(bucket), min_ns_));

@@ -39,8 +39,8 @@ class Histogram {
   static std::uint64_t lowest_of(unsigned bucket);
   static std::uint64_t middle_of(unsigned bucket);
 
-  std::vector<std::uint64_t> buckets_ =
-      std::vector<std::uint64_t>(kBuckets);  // not on the stack, which may be small
+  // Not on the stack, which may be small.
+  std::vector<std::uint64_t> buckets_ = std::vector<std::uint64_t>(kBuckets);
   std::uint64_t count_ = 0;
   std::uint64_t sum_ns_ = 0;
   std::uint64_t min_ns_ = UINT64_MAX;

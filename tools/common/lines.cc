@@ -19,7 +19,7 @@ void tell(int descriptor, std::string line) noexcept try {
 
 void tell_limited(exs::LogLimit& limit, std::string_view cause, const std::string& line) noexcept try {
   exs::LogLimit::LeftOut before;
-  if (!limit.admit(cause, now_ns(), before)) return;
+  if (!limit.admit(cause, exs::monotonic_ns(), before)) return;
   if (before.lines > 0)
     tell(STDERR_FILENO, std::to_string(before.lines) + " more lines were left out: " + std::string(cause));
   tell(STDERR_FILENO, line);

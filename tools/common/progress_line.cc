@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "base/check.h"
 #include "tools/common/units.h"
 
 namespace tools {
@@ -27,7 +28,7 @@ std::string words_of_progress(double seconds, const Goal& goal, std::uint64_t do
 }
 
 ProgressLine::ProgressLine()
-    : due_ns_(::isatty(STDERR_FILENO) == 1 ? now_ns() + 2 * kNsPerSecond : UINT64_MAX) {}
+    : due_ns_(::isatty(STDERR_FILENO) == 1 ? exs::monotonic_ns() + 2 * kNsPerSecond : UINT64_MAX) {}
 
 void ProgressLine::print(std::uint64_t at_ns, const std::string& words) {
   due_ns_ = at_ns + kNsPerSecond;
@@ -44,10 +45,11 @@ void ProgressLine::begin(const std::string& subject, const char* unit, const Goa
   subject_ = subject.empty() ? "" : subject + ": ";
   unit_ = unit;
   goal_ = goal;
-  begun_ns_ = now_ns();
+  begun_ns_ = exs::monotonic_ns();
 }
 
 void ProgressLine::print_parts(std::uint64_t done, std::uint64_t at_ns) {
+  EXS_DEBUG_CHECK(at_ns >= begun_ns_);
   print(at_ns, subject_ + words_of_progress(seconds_of(at_ns - begun_ns_), goal_, done, unit_));
 }
 

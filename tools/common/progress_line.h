@@ -36,7 +36,7 @@ class ProgressLine {
   void begin(const std::string& subject, const char* unit, const Goal& goal);
   // Cheap. The first reads the clock on a terminal alone.
   void update(std::uint64_t done) {
-    if (due_ns_ != UINT64_MAX) update(done, now_ns());
+    if (due_ns_ != UINT64_MAX) update(done, exs::monotonic_ns());
   }
   void update(std::uint64_t done, std::uint64_t at_ns) {
     if (at_ns >= due_ns_) print_parts(done, at_ns);

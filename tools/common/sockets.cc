@@ -46,8 +46,20 @@ exs::cpp::Address resolve(const std::string& host, std::uint16_t port) {
   return first;
 }
 
+bool is_simulated(std::string_view provider) {
+  return provider == "sim" || provider.starts_with("sim:");
+}
+
+void choose_for_process(const std::string& provider) {
+  if (!is_simulated(provider)) return;
+  const bool has_settings = provider.find(':') != std::string::npos;
+  const bool has_clock = provider.find("clock=") != std::string::npos;
+  const std::string clock = has_clock ? "" : has_settings ? ",clock=real" : ":clock=real";
+  setenv("EXS_PROVIDER", (provider + clock).c_str(), 1);
+}
+
 void set_provider(exs::cpp::Socket& socket, const std::string& provider) {
-  if (provider == "auto") return;
+  if (provider == "auto" || is_simulated(provider)) return;
   try {
     socket.set_text_option(EXS_SO_PROVIDER, provider);
   } catch (const std::system_error& error) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exs/exs.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tools {
@@ -12,7 +13,12 @@ namespace tools {
 // Returns the first address of a host. A link-local address of IPv6 needs its interface, too. An empty host gives the wildcard address,
 // to listen on.
 exs::cpp::Address resolve(const std::string& host, std::uint16_t port);
-// "auto" leaves the choice to EXS_PROVIDER.
+// "sim" or "sim:SETTINGS": a network inside of one process.
+[[nodiscard]] bool is_simulated(std::string_view provider);
+// Before the library is initialized: such a provider is one of the process, and goes by the real clock unless it says otherwise, as
+// what a tool measures. Others are left to set_provider().
+void choose_for_process(const std::string& provider);
+// "auto" leaves the choice to EXS_PROVIDER, and so does a simulated one.
 void set_provider(exs::cpp::Socket& socket, const std::string& provider);
 // A connect failed with `error` because no provider was available: then the reasons explain it, otherwise how far it came.
 bool is_for_want_of_provider(int error, const std::vector<exs_reason_t>& reasons);

@@ -46,12 +46,12 @@ EchoServer::EchoServer(const Settings& settings)
 void EchoServer::serve(std::vector<std::unique_ptr<ClientProcess>>& clients, const Goal& goal,
                        Progress& progress) {
   std::array<exs_event_t, kEventBatch> events;
-  std::uint64_t last_event_ns = tools::now_ns();
+  std::uint64_t last_event_ns = exs::monotonic_ns();
   std::uint64_t next_look_ns = last_event_ns + kPollNs;
   for (;;) {
     const std::span<const exs_event_t> taken = wait_for_events(queue_, events, kPollNs);
     for (const exs_event_t& event : taken) handle(event);
-    const std::uint64_t at_ns = tools::now_ns();
+    const std::uint64_t at_ns = exs::monotonic_ns();
     if (!taken.empty()) last_event_ns = at_ns;
     progress.update(done_of(goal), at_ns);
     const bool reached = is_reached(goal);

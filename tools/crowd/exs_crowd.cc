@@ -146,7 +146,8 @@ struct Assessment {
     resident_bytes = more(last.open.resident_bytes, results.before.resident_bytes);
     anonymous_bytes = more(last.open.anonymous_bytes, results.before.anonymous_bytes);
     if (results.rounds.size() > 1) {
-      grown_bytes = more(last.open.resident_bytes, results.rounds.end()[-2].open.resident_bytes);
+      grown_bytes =
+          more(last.open.resident_bytes, results.rounds[results.rounds.size() - 2].open.resident_bytes);
     }
     if (kMemoryIsJudged && settings.connections >= kJudgedFrom)
       bound_is_met = resident_bytes <= static_cast<std::int64_t>(kBoundBytes);

@@ -50,7 +50,7 @@ void end_on_signals() {
   for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
 }
 
-Progress::Progress() : on_terminal_(isatty(STDERR_FILENO) == 1), next_ns_(tools::now_ns() + kSilentNs) {}
+Progress::Progress() : on_terminal_(isatty(STDERR_FILENO) == 1), next_ns_(exs::monotonic_ns() + kSilentNs) {}
 
 Progress::~Progress() {
   if (line_is_there.exchange(false)) write_text(kClearLine);

@@ -97,22 +97,22 @@ class Client {
 
  private:
   void fetch(Fetched& one) {
-    const std::uint64_t start = tools::now_ns();
+    const std::uint64_t start = exs::monotonic_ns();
     get_by_all_means(one.url);
-    one.times.record(tools::now_ns() - start);
+    one.times.record(exs::monotonic_ns() - start);
     check(one);
     if (!is_written_) write(one.url);
   }
 
   // GET changes nothing at the server, so it may be repeated when its outcome is unknown.
   void get_by_all_means(const Url& url) {
-    const std::uint64_t give_up = tools::now_ns() + tools::ns_of(settings_.retry_s);
+    const std::uint64_t give_up = exs::monotonic_ns() + tools::ns_of(settings_.retry_s);
     for (;;) {
       try {
         return get(url);
       } catch (const Broken&) {
         connections_.erase(url.server());
-        if (tools::now_ns() >= give_up || tools::interrupted()) throw;
+        if (exs::monotonic_ns() >= give_up || tools::interrupted()) throw;
         ++retries_;
       }
       std::this_thread::sleep_for(kPause);

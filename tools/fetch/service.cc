@@ -116,8 +116,8 @@ bool ServicePeer::ask(const Url& url, const Lengths& expected) {
   const std::vector<exs_iovec_t> places = places_for(expected);
   exs_svc_request_options_t options{};
   options.struct_bytes = sizeof options;
-  options.limit_ns =
-      2 * way_.limit.count();  // finding the service is a step of its own, with a limit of its own
+  // Finding the service is a step of its own, with a limit of its own.
+  options.limit_ns = 2 * way_.limit.count();
   options.flags = EXS_SVC_IDEMPOTENT;
   options.returns = places.data();
   options.returns_count = static_cast<std::int32_t>(places.size());

@@ -24,10 +24,10 @@ namespace {
 constexpr std::size_t kBytesWaitingMax = 1 << 20;
 
 // The connection uses the standard streams; it moves to other descriptors, out of the way of the processes' input and output.
-Descriptor taken(int standard) {
-  Descriptor own(::fcntl(standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  const Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!own.is_open() || !nothing.is_open() || ::dup2(nothing.get(), standard) < 0)
+exs::UniqueFd taken(int standard) {
+  exs::UniqueFd own(::fcntl(standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  const exs::UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!own.valid() || !nothing.valid() || ::dup2(nothing.get(), standard) < 0)
     tools::fail("cannot take the standard input and output", errno);
   return own;
 }
@@ -78,7 +78,7 @@ void Agent::step() {
 }
 
 int Agent::patience_ms() const {
-  const std::uint64_t now = tools::now_ns();
+  const std::uint64_t now = exs::monotonic_ns();
   if (pulse_.due_ns() == UINT64_MAX) return -1;
   return now >= pulse_.due_ns() ? 0 : static_cast<int>((pulse_.due_ns() - now) / 1'000'000 + 1);
 }
@@ -157,13 +157,13 @@ void Agent::start(const Ranks& ranks) {
       // Rank 0 reads the bytes of "input" frames.
       int ends[2];
       if (::pipe2(ends, O_CLOEXEC) != 0) tools::fail("pipe", errno);
-      const Descriptor read_end(ends[0]);
-      input_ = Descriptor(ends[1]);
+      const exs::UniqueFd read_end(ends[0]);
+      input_ = exs::UniqueFd(ends[1]);
       ::fcntl(input_.get(), F_SETFL, O_NONBLOCK);
       ::dup2(read_end.get(), STDIN_FILENO);
     }
     host_.start(program_, ranks);
-    const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const exs::UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     ::dup2(nothing.get(), STDIN_FILENO);
   } catch (const tools::Failure& failure) {
     cannot_start(host_, kFailed, failure.what());
@@ -195,7 +195,7 @@ bool Agent::obey_numbers(const std::string& word, std::string_view bytes) {
 
 void Agent::take_input(const std::string& bytes) {
   if (bytes.empty()) {
-    input_.close();
+    input_.reset();
     return;
   }
   input_waiting_ = bytes;
@@ -205,11 +205,11 @@ void Agent::take_input(const std::string& bytes) {
 void Agent::pass_input() {
   if (!input_waiting_) return;
   const ssize_t count =
-      input_.is_open() ? ::write(input_.get(), input_waiting_->data(), input_waiting_->size()) : 0;
+      input_.valid() ? ::write(input_.get(), input_waiting_->data(), input_waiting_->size()) : 0;
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count > 0) input_waiting_->erase(0, static_cast<std::size_t>(count));
   // Rank 0 does not read any more, so the input is dropped.
-  if (count <= 0) input_.close();
+  if (count <= 0) input_.reset();
   if (count > 0 && !input_waiting_->empty()) return;
   input_waiting_.reset();
   channel_.send("took");

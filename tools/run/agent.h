@@ -47,7 +47,7 @@ class Agent final : HostEvents, OutputSink {
 
   FrameChannel channel_;
   Signals signals_;
-  Descriptor input_;  // for rank 0
+  exs::UniqueFd input_;  // for rank 0
   LocalHost host_;
   Program program_;
   Pulse pulse_;

@@ -58,7 +58,7 @@ std::vector<std::string> Channel::receive() {
 }
 
 void Channel::close() {
-  socket_.close();
+  socket_.reset();
   give_up_sending();
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/run/descriptor.h"
+#include "base/unique_fd.h"
 
 namespace run {
 
@@ -18,7 +18,7 @@ class Channel {
   using Lines = std::shared_ptr<const std::string>;
 
   // `socket` must be nonblocking.
-  explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
+  explicit Channel(exs::UniqueFd socket) : socket_(std::move(socket)) {}
 
   // Sends now what fits into the socket, and the rest later.
   void send(Lines lines);
@@ -28,14 +28,14 @@ class Channel {
   std::vector<std::string> receive();
   void close();
 
-  [[nodiscard]] bool is_open() const { return socket_.is_open(); }
+  [[nodiscard]] bool is_open() const { return socket_.valid(); }
   [[nodiscard]] int descriptor() const { return socket_.get(); }
 
  private:
   std::vector<std::string> take_lines();
   void give_up_sending();
 
-  Descriptor socket_;
+  exs::UniqueFd socket_;
   std::string received_;  // an incomplete line
   std::deque<Lines> to_send_;
   std::size_t sent_bytes_ = 0;  // of the first one

@@ -26,7 +26,7 @@ void unblock(int descriptor) {
 
 }  // namespace
 
-FrameChannel::FrameChannel(Descriptor in, Descriptor out) : in_(std::move(in)), out_(std::move(out)) {
+FrameChannel::FrameChannel(exs::UniqueFd in, exs::UniqueFd out) : in_(std::move(in)), out_(std::move(out)) {
   unblock(in_.get());
   unblock(out_.get());
 }
@@ -101,8 +101,8 @@ std::optional<Frame> FrameChannel::take(std::size_t& at) {
 }
 
 void FrameChannel::close() {
-  in_.close();
-  out_.close();
+  in_.reset();
+  out_.reset();
   to_send_.clear();
   first_bytes_gone_ = bytes_to_send_ = 0;
 }
@@ -124,12 +124,12 @@ std::optional<int> take_number(std::string_view& text) {
 
 void Pulse::set_silence(int seconds) {
   between_ns_ = static_cast<std::uint64_t>(seconds) * tools::kNsPerSecond / kBeatsOfSilence;
-  next_ns_ = tools::now_ns() + between_ns_;
+  next_ns_ = exs::monotonic_ns() + between_ns_;
   silent_beats_ = 0;
 }
 
 bool Pulse::beat(FrameChannel& channel) {
-  const std::uint64_t now = tools::now_ns();
+  const std::uint64_t now = exs::monotonic_ns();
   if (now < next_ns_) return true;
   next_ns_ = now + between_ns_;
   channel.send("alive");

@@ -35,7 +35,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/run/descriptor.h"
+#include "base/unique_fd.h"
 
 namespace run {
 
@@ -49,7 +49,7 @@ struct Frame {
 class FrameChannel {
  public:
   // Makes both descriptors nonblocking.
-  FrameChannel(Descriptor in, Descriptor out);
+  FrameChannel(exs::UniqueFd in, exs::UniqueFd out);
 
   void send(std::string_view word, std::string_view bytes = {});
   // Sends as much as the pipe takes.
@@ -60,7 +60,7 @@ class FrameChannel {
   std::vector<Frame> receive();
   void close();
 
-  [[nodiscard]] bool is_open() const { return in_.is_open(); }
+  [[nodiscard]] bool is_open() const { return in_.valid(); }
   [[nodiscard]] bool is_damaged() const { return is_damaged_; }
   // The other end reads no more, but may have sent frames before.
   [[nodiscard]] bool is_deaf() const { return is_deaf_; }
@@ -74,7 +74,7 @@ class FrameChannel {
   // Takes a frame out of the received bytes.
   std::optional<Frame> take(std::size_t& at);
 
-  Descriptor in_, out_;
+  exs::UniqueFd in_, out_;
   std::string received_;
   std::deque<std::string> to_send_;
   std::size_t first_bytes_gone_ = 0;

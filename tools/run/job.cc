@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -19,10 +18,11 @@
 #include <utility>
 
 #include "base/hex.h"
+#include "base/random.h"
+#include "base/unique_fd.h"
 #include "tools/common/clock.h"
 #include "tools/common/failure.h"
 #include "tools/common/units.h"
-#include "tools/run/descriptor.h"
 #include "tools/run/exit_status.h"
 #include "tools/run/local_host.h"
 #include "tools/run/missing_file.h"
@@ -43,10 +43,9 @@ void fill_standard_descriptors() {
 }
 
 std::string first_line(std::size_t hosts) {
-  std::array<std::byte, 16> key;
-  if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
-    tools::fail("getrandom", errno);
-  return "job 2 " + exs::hex_of(key) + " " + std::to_string(hosts) + "\n";
+  const auto key = exs::draw<std::array<std::byte, 16>>();
+  if (!key) tools::fail("cannot draw a key", key.error().error());
+  return "job 2 " + exs::hex_of(*key) + " " + std::to_string(hosts) + "\n";
 }
 
 std::optional<int> number_of(std::string_view word) {
@@ -72,7 +71,7 @@ std::string name_of(std::size_t rank) {
 
 // Returns false if this cannot be determined.
 bool is_loopback_down() {
-  const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const exs::UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq request{};
   std::strcpy(request.ifr_name, "lo");
   return ::ioctl(socket.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) == 0;
@@ -118,7 +117,7 @@ void Job::start() {
 
 // Fills each host before the next.
 void Job::start_on_hosts(const Program& program) {
-  begun_ns_ = tools::now_ns();
+  begun_ns_ = exs::monotonic_ns();
   waiting_.emplace();
   std::size_t rank = 0;
   for (const HostName& name : settings_.hosts) {
@@ -141,7 +140,7 @@ void Job::show_awaited_hosts() {
     if (std::string name = host->awaited(); !name.empty()) awaited.push_back(std::move(name));
   }
   if (awaited.empty()) return waiting_.reset();
-  const std::uint64_t at_ns = tools::now_ns();
+  const std::uint64_t at_ns = exs::monotonic_ns();
   if (at_ns < waiting_->due_ns()) return;
   std::string names;
   for (std::size_t i = 0; i < std::min(awaited.size(), kNamesMax); ++i)
@@ -166,7 +165,7 @@ void Job::step() {
   const pollfd* events = watched_.data() + 2;
   for (const auto& host : hosts_) host->serve(events);
   if (watched_[0].revents != 0) take_signals();
-  if (tools::now_ns() >= kill_at_ns_) {
+  if (exs::monotonic_ns() >= kill_at_ns_) {
     kill_at_ns_ = UINT64_MAX;
     signal_all(SIGKILL);
   }
@@ -176,7 +175,7 @@ int Job::patience_ms() const {
   std::uint64_t due_ns = std::min(kill_at_ns_, waiting_ ? waiting_->due_ns() : UINT64_MAX);
   for (const auto& host : hosts_) due_ns = std::min(due_ns, host->due_ns());
   if (due_ns == UINT64_MAX) return -1;
-  const std::uint64_t now = tools::now_ns();
+  const std::uint64_t now = exs::monotonic_ns();
   return now >= due_ns ? 0 : static_cast<int>((due_ns - now) / 1'000'000 + 1);
 }
 
@@ -357,7 +356,7 @@ void Job::settle(int exit_status) {
 void Job::end_others(const Member* besides) {
   if (std::exchange(is_ending_, true)) return;
   signal_all(SIGTERM, besides);
-  kill_at_ns_ = tools::now_ns() + kPatienceNs;
+  kill_at_ns_ = exs::monotonic_ns() + kPatienceNs;
 }
 
 void Job::signal(const Member& member, int signal) {

@@ -18,22 +18,22 @@ constexpr std::size_t kPieceBytesMax = 1 << 20;  // longer lines are split into 
 
 }  // namespace
 
-LinePipe::LinePipe(Stream stream, Descriptor read_end, std::string tag)
+LinePipe::LinePipe(Stream stream, exs::UniqueFd read_end, std::string tag)
     : stream_(stream), read_end_(std::move(read_end)), tag_(std::move(tag)) {}
 
 bool LinePipe::pass_on(OutputSink& output) {
   has_added_ = false;
-  if (read_end_.is_open()) read_some(output);
+  if (read_end_.valid()) read_some(output);
   return has_added_;
 }
 
 bool LinePipe::pass_on_rest(OutputSink& output) {
   has_added_ = false;
-  if (!read_end_.is_open()) return false;
+  if (!read_end_.valid()) return false;
   // Orphaned processes may write for ever. The process's own last output fits into the pipe, so this bounds the reading.
   const int capacity = ::fcntl(read_end_.get(), F_GETPIPE_SZ);
   std::size_t left = capacity > 0 ? static_cast<std::size_t>(capacity) : kPipeBytes;
-  while (read_end_.is_open() && left > 0) {
+  while (read_end_.valid() && left > 0) {
     const std::size_t count = read_some(output);
     if (count == 0) break;
     left -= std::min(left, count);
@@ -42,7 +42,7 @@ bool LinePipe::pass_on_rest(OutputSink& output) {
 }
 
 void LinePipe::finish(OutputSink& output) {
-  read_end_.close();
+  read_end_.reset();
   if (!unfinished_.empty()) add(output, unfinished_ + "\n");
   unfinished_.clear();
 }

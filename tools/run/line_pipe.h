@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "tools/run/descriptor.h"
+#include "base/unique_fd.h"
 #include "tools/run/output.h"
 
 namespace run {
@@ -13,7 +13,7 @@ namespace run {
 class LinePipe {
  public:
   // `read_end` must be nonblocking. `tag` precedes each line.
-  LinePipe(Stream stream, Descriptor read_end, std::string tag);
+  LinePipe(Stream stream, exs::UniqueFd read_end, std::string tag);
 
   // Passes on what has arrived, without waiting. Returns true if that was at least one line.
   bool pass_on(OutputSink& output);
@@ -22,7 +22,7 @@ class LinePipe {
   // Stops passing on. A last line without a newline gets one.
   void finish(OutputSink& output);
   // Closes the reading end, so the process gets SIGPIPE.
-  void close() { read_end_.close(); }
+  void close() { read_end_.reset(); }
 
   [[nodiscard]] Stream stream() const { return stream_; }
   // -1: finished or closed.
@@ -36,7 +36,7 @@ class LinePipe {
   [[nodiscard]] std::string tagged(std::string_view lines) const;
 
   Stream stream_;
-  Descriptor read_end_;
+  exs::UniqueFd read_end_;
   std::string tag_;
   std::string unfinished_;  // an incomplete line
   bool has_added_ = false;  // lines, since pass_on() began

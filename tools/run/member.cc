@@ -20,7 +20,7 @@ namespace run {
 namespace {
 
 struct Ends {
-  Descriptor ours, theirs;
+  exs::UniqueFd ours, theirs;
 };
 
 // Both ends close on exec, so each process gets only its own.
@@ -28,7 +28,7 @@ Ends ends_of(int made, const int (&ends)[2]) {
   if (made != 0) tools::fail("cannot start all processes", errno);
   const int flags = ::fcntl(ends[0], F_GETFL);
   ::fcntl(ends[0], F_SETFL, flags | O_NONBLOCK);
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
+  return {exs::UniqueFd(ends[0]), exs::UniqueFd(ends[1])};
 }
 Ends make_pipe() {
   int ends[2];
@@ -58,7 +58,7 @@ std::vector<std::string> arguments_of(const MemberProgram& program, const std::s
 // Rank 0 may inherit our input; the others read an empty file.
 bool take_input(const MemberProgram& program, std::size_t rank) {
   if (rank == 0 && program.has_input) return true;
-  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const exs::UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   return ::dup2(nothing.get(), STDIN_FILENO) == STDIN_FILENO;
 }
 

@@ -71,12 +71,12 @@ std::vector<std::string> command_for(const std::string& host, const std::string&
 }
 
 struct Pipe {
-  Descriptor read_end, write_end;
+  exs::UniqueFd read_end, write_end;
 };
 Pipe make_agent_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) tools::fail("cannot start an agent", errno);
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
+  return {exs::UniqueFd(ends[0]), exs::UniqueFd(ends[1])};
 }
 
 [[noreturn]] void become(std::vector<std::string> command, const Signals& signals, pid_t launcher, int in,
@@ -172,7 +172,7 @@ void RemoteHost::close(std::size_t rank) {
 void RemoteHost::finish() {
   if (std::exchange(is_finished_, true)) return;
   agent_.channel.send("finish");
-  kill_at_ns_ = tools::now_ns() + kPatienceNs;
+  kill_at_ns_ = exs::monotonic_ns() + kPatienceNs;
 }
 
 std::string RemoteHost::awaited() const {
@@ -213,7 +213,7 @@ void RemoteHost::serve(const pollfd*& events) {
   if (own[0].revents != 0) hear();
   if (own[2].revents != 0 && agent_.channel.is_open()) read_input();
   if (agent_.channel.is_open() && !pulse_.beat(agent_.channel)) lose("has been silent for too long");
-  if (agent_.pid > 0 && tools::now_ns() >= kill_at_ns_) {
+  if (agent_.pid > 0 && exs::monotonic_ns() >= kill_at_ns_) {
     kill_at_ns_ = UINT64_MAX;
     agent_.channel.close();
     ::kill(agent_.pid, SIGKILL);
@@ -265,7 +265,7 @@ bool RemoteHost::obey(const Frame& frame) {
 
 void RemoteHost::lose(const std::string& why) {
   agent_.channel.close();
-  kill_at_ns_ = std::min(kill_at_ns_, tools::now_ns() + kPatienceNs);
+  kill_at_ns_ = std::min(kill_at_ns_, exs::monotonic_ns() + kPatienceNs);
   if (!is_finished_) events_.lost(*this, "host " + name_.name + " " + why);
 }
 

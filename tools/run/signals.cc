@@ -18,8 +18,8 @@ Signals::Signals() {
   sigset_t held = taken;
   sigaddset(&held, SIGPIPE);
   sigprocmask(SIG_BLOCK, &held, &before_);
-  descriptor_ = Descriptor(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!descriptor_.is_open()) tools::fail("signalfd", errno);
+  descriptor_ = exs::UniqueFd(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!descriptor_.valid()) tools::fail("signalfd", errno);
 }
 
 std::optional<Signals::Arrival> Signals::take() {

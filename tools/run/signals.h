@@ -5,7 +5,7 @@
 #include <csignal>
 #include <optional>
 
-#include "tools/run/descriptor.h"
+#include "base/unique_fd.h"
 
 namespace run {
 
@@ -30,7 +30,7 @@ class Signals {
 
  private:
   sigset_t before_{};
-  Descriptor descriptor_;
+  exs::UniqueFd descriptor_;
 };
 
 }  // namespace run

@@ -64,7 +64,7 @@ std::string disc(double x, double y) {
 }  // namespace
 
 void Timeline::note(std::size_t rank, Event event, const std::string& words) {
-  const std::uint64_t now = tools::now_ns();
+  const std::uint64_t now = exs::monotonic_ns();
   if (begin_ns_ == 0) begin_ns_ = now;
   end_ns_ = std::max(now, begin_ns_ + 1);
   Row& row = rows_[rank];

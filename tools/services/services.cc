@@ -14,8 +14,8 @@
 namespace services {
 namespace {
 
-constexpr std::int64_t kHolderNs =
-    100'000'000;  // to find the process that holds the name of a silent service
+// To find the process that holds the name of a silent service.
+constexpr std::int64_t kHolderNs = 100'000'000;
 constexpr std::int64_t kLateEventNs = 2'000'000'000;
 constexpr const char* kCapPrefix = "exs-cap:";
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <new>
 
+#include "base/unique_fd.h"
 #include "perf/baselines/shm/methods.h"
 #include "tools/common/child_process.h"
 #include "tools/common/clock.h"
@@ -90,9 +91,9 @@ class EventFd {
   const int in_;
 };
 
-int make_eventfd() {
-  const int descriptor = eventfd(0, EFD_CLOEXEC);
-  if (descriptor == -1) fail("eventfd", errno);
+exs::UniqueFd make_eventfd() {
+  exs::UniqueFd descriptor(eventfd(0, EFD_CLOEXEC));
+  if (!descriptor.valid()) fail("eventfd", errno);
   return descriptor;
 }
 
@@ -111,14 +112,14 @@ Samples measure(End first, End second, const Settings& settings, tools::Progress
   out.operations = 2 * End::kRoundsInSample;
   out.pinned = settings.pin && tools::pin_to_core(0);
   std::uint64_t end_ns = UINT64_MAX;
-  std::uint64_t now_ns = tools::now_ns();
+  std::uint64_t now_ns = exs::monotonic_ns();
   for (std::uint32_t sample = 0; now_ns < end_ns && !tools::interrupted(); ++sample) {
     const std::uint64_t start_ns = now_ns;
     for (std::uint32_t round = 0; round < End::kRoundsInSample; ++round) {
       first.give();
       first.take();
     }
-    now_ns = tools::now_ns();
+    now_ns = exs::monotonic_ns();
     if (sample == kWarmupSamples) end_ns = now_ns + settings.time_ns;
     if (sample <= kWarmupSamples) continue;
     out.times.record(now_ns - start_ns);
@@ -131,16 +132,13 @@ Samples measure(End first, End second, const Settings& settings, tools::Progress
 
 Samples hand_over(Mode mode, const Settings& settings, tools::ProgressLine& line) {
   if (mode == Mode::eventfd) {
-    const int there = make_eventfd();
-    const int back = make_eventfd();
-    const Samples out = measure(EventFd(there, back), EventFd(back, there), settings, line);
-    close(there);
-    close(back);
-    return out;
+    const exs::UniqueFd there = make_eventfd();
+    const exs::UniqueFd back = make_eventfd();
+    return measure(EventFd(there.get(), back.get()), EventFd(back.get(), there.get()), settings, line);
   }
   Word& word = shared_word();
-  const Samples out = mode == Mode::line ? measure(Line(word), Line(word), settings, line)
-                                         : measure(Futex(word), Futex(word), settings, line);
+  Samples out = mode == Mode::line ? measure(Line(word), Line(word), settings, line)
+                                   : measure(Futex(word), Futex(word), settings, line);
   munmap(&word, sizeof word);
   return out;
 }

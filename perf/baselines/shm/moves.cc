@@ -60,12 +60,12 @@ template <typename Move>
 void measure(Samples& out, const Settings& settings, tools::ProgressLine& line, const Move& move) {
   std::uint64_t moves = 0;
   for (; moves < kWarmupMoves; ++moves) move(moves);
-  std::uint64_t now_ns = tools::now_ns();
+  std::uint64_t now_ns = exs::monotonic_ns();
   const std::uint64_t end_ns = now_ns + settings.time_ns;
   while (now_ns < end_ns && !tools::interrupted()) {
     const std::uint64_t start_ns = now_ns;
     for (std::uint32_t i = 0; i < out.operations; ++i) move(moves++);
-    now_ns = tools::now_ns();
+    now_ns = exs::monotonic_ns();
     out.times.record(now_ns - start_ns);
     line.update(out.times.count(), now_ns);
   }

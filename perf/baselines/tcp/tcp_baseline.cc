@@ -1,6 +1,5 @@
 // tcp-baseline: plain TCP between two processes of this machine, measured like exs-blast and exs-ping, for comparison.
 // SPDX-License-Identifier: BSD-2-Clause
-#include <arpa/inet.h>
 #include <exs/exs.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/socket_address.h"
 #include "perf/support/report.h"
 #include "tools/common/child_process.h"
 #include "tools/common/clock.h"
@@ -100,13 +100,11 @@ bool is_busy(const Settings& settings) {
   return settings.job.wait == perf::Wait::busy;
 }
 
-int listen_on(const std::string& name, sockaddr_in& address) {
+int listen_on(const std::string& name, sockaddr_storage& address) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  address = {};
-  address.sin_family = AF_INET;
-  inet_pton(AF_INET, name.c_str(), &address.sin_addr);  // checked by the command line
-  socklen_t length = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  address = exs::parse_address(name).value_or(sockaddr_storage{});  // checked by the command line
+  sockaddr* const generic = exs::as_sockaddr(address);
+  socklen_t length = exs::address_bytes(*generic);
   if (listener == -1 || bind(listener, generic, length) == -1 || listen(listener, 1) == -1 ||
       getsockname(listener, generic, &length) == -1) {
     fail("cannot listen on " + name, errno);
@@ -114,10 +112,10 @@ int listen_on(const std::string& name, sockaddr_in& address) {
   return listener;
 }
 
-int connect_to(const sockaddr_in& address) {
+int connect_to(const sockaddr_storage& address) {
   const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (descriptor == -1 ||
-      connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == -1) {
+      connect(descriptor, exs::as_sockaddr(address), exs::address_bytes(*exs::as_sockaddr(address))) == -1) {
     fail("cannot connect to the other end", errno);
   }
   return descriptor;
@@ -131,7 +129,7 @@ void tell(const Stream& stream, PeerUsage usage, const tools::Stopwatch& watch) 
 
 void receive_blast(const Stream& stream, const Settings& settings) {
   // With --nagle only bytes count, so a read takes what has arrived. Otherwise each read is at most one message.
-  constexpr std::size_t kNagleReadBytes = 64 * 1024;
+  constexpr std::size_t kNagleReadBytes = std::size_t{64} * 1024;
   const std::size_t read_bytes = std::max(settings.job.size_bytes, settings.nagle ? kNagleReadBytes : 0);
   std::vector<char> memory(read_bytes * settings.buffers);
   tools::Stopwatch watch;
@@ -156,7 +154,8 @@ void send_blast(const Stream& stream, const Settings& settings, perf::Measuremen
   const std::uint64_t end_ns = watch.start_ns() + limit.time_ns;
   tools::ProgressLine line;
   line.begin("", "messages", {limit.count, limit.time_ns});
-  while (!tools::interrupted() && (limit.count > 0 ? out.messages < limit.count : tools::now_ns() < end_ns)) {
+  while (!tools::interrupted() &&
+         (limit.count > 0 ? out.messages < limit.count : exs::monotonic_ns() < end_ns)) {
     stream.write_all(memory.data() + out.messages % settings.buffers * size, size);
     line.update(++out.messages);
   }
@@ -181,7 +180,7 @@ void ping(const Stream& stream, const Settings& settings, perf::Measurement& out
   const perf::Limit& limit = settings.limit;
   out.round_trips.emplace();
   std::uint64_t end_ns = UINT64_MAX;
-  std::uint64_t now_ns = tools::now_ns();
+  std::uint64_t now_ns = exs::monotonic_ns();
   tools::ProgressLine line;
   line.begin("", "messages", {limit.count, limit.time_ns});
   const auto goes_on = [&] { return limit.count > 0 ? out.messages < limit.count : now_ns < end_ns; };
@@ -190,10 +189,10 @@ void ping(const Stream& stream, const Settings& settings, perf::Measurement& out
       watch.start();
       end_ns = watch.start_ns() + limit.time_ns;
     }
-    const std::uint64_t start_ns = tools::now_ns();
+    const std::uint64_t start_ns = exs::monotonic_ns();
     stream.write_all(buffer.data(), buffer.size());
     if (!stream.read_all(buffer.data(), buffer.size())) throw tools::Failure("the other end has gone");
-    now_ns = tools::now_ns();
+    now_ns = exs::monotonic_ns();
     if (n < settings.job.warmup_messages) continue;
     out.round_trips->record(now_ns - start_ns);
     line.update(++out.messages, now_ns);
@@ -205,7 +204,7 @@ void ping(const Stream& stream, const Settings& settings, perf::Measurement& out
 
 perf::Measurement measure(const Settings& settings) {
   const bool is_ping = settings.job.benchmark == perf::BenchmarkId::ping;
-  sockaddr_in address{};
+  sockaddr_storage address{};
   const int listener = listen_on(settings.address, address);
   const tools::ChildProcess child([&] {
     tools::leave_interrupts_to_parent();

@@ -2,7 +2,6 @@
 #include "perf/baselines/verbs/connection.h"
 
 #include <arpa/inet.h>
-#include <netdb.h>
 #include <sched.h>
 #include <sys/mman.h>
 
@@ -10,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/socket_address.h"
 #include "tools/common/failure.h"
 
 namespace verbs_baseline {
@@ -24,21 +24,10 @@ constexpr std::uint8_t kRetriesMax = 7;
 // siw tells live queue pairs apart by a hash of their size, which works badly for small ones.
 constexpr std::uint32_t kRequestsMin = 64;
 
-struct Address {
-  sockaddr_storage storage{};
-  sockaddr* generic() { return reinterpret_cast<sockaddr*>(&storage); }
-};
-
-Address address_of(const std::string& name, std::uint16_t port) {
-  addrinfo hints{};
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* list = nullptr;
-  if (getaddrinfo(name.c_str(), std::to_string(port).c_str(), &hints, &list) != 0)
-    throw tools::Failure("\"" + name + "\" is no IP address");
-  Address address;
-  std::memcpy(&address.storage, list->ai_addr, list->ai_addrlen);
-  freeaddrinfo(list);
-  return address;
+sockaddr_storage address_of(const std::string& name, std::uint16_t port) {
+  const auto address = exs::parse_address(name);
+  if (!address) throw tools::Failure("\"" + name + "\" is no IP address");
+  return exs::with_port(*address, port);
 }
 
 template <typename Object>
@@ -210,8 +199,8 @@ void Connection::post(ibv_send_wr& request, std::uint64_t at, std::uint32_t leng
 }
 
 Listener::Listener(const std::string& address) : events_(make_events()), id_(make_id(events_.get())) {
-  Address any_port = address_of(address, 0);
-  if (rdma_bind_addr(id_.get(), any_port.generic()) != 0)
+  sockaddr_storage any_port = address_of(address, 0);
+  if (rdma_bind_addr(id_.get(), exs::as_sockaddr(any_port)) != 0)
     fail("no RDMA device carries " + address + ": rdma_bind_addr", errno);
   if (id_->verbs == nullptr) throw tools::Failure("no RDMA device carries " + address);
   if (rdma_listen(id_.get(), 1) != 0) fail("rdma_listen on " + address, errno);
@@ -235,8 +224,8 @@ void Listener::establish(Connection& connection) {
 std::unique_ptr<Connection> connect(const std::string& address, std::uint16_t port, const Needs& needs) {
   Owned<rdma_event_channel> events = make_events();
   Owned<rdma_cm_id> id = make_id(events.get());
-  Address peer = address_of(address, port);
-  if (rdma_resolve_addr(id.get(), nullptr, peer.generic(), kResolveLimitMs) != 0)
+  sockaddr_storage peer = address_of(address, port);
+  if (rdma_resolve_addr(id.get(), nullptr, exs::as_sockaddr(peer), kResolveLimitMs) != 0)
     fail("rdma_resolve_addr", errno);
   expect(events.get(), RDMA_CM_EVENT_ADDR_RESOLVED);
   if (rdma_resolve_route(id.get(), kResolveLimitMs) != 0) fail("rdma_resolve_route", errno);

@@ -87,16 +87,16 @@ Result ping(const Settings& settings) {
   out.round_trips.emplace();
   std::uint64_t end_ns = UINT64_MAX;
   std::uint64_t start_ns = 0;
-  std::uint64_t now_ns = tools::now_ns();
+  std::uint64_t now_ns = exs::monotonic_ns();
   for (std::uint64_t n = 0; now_ns < end_ns; ++n) {
     if (n == kWarmupMessages) {
       start_ns = now_ns;
       end_ns = now_ns + settings.time_ns;
     }
-    const std::uint64_t before_ns = tools::now_ns();
+    const std::uint64_t before_ns = exs::monotonic_ns();
     player.give();
     player.take();
-    now_ns = tools::now_ns();
+    now_ns = exs::monotonic_ns();
     if (n >= kWarmupMessages) out.round_trips->record(now_ns - before_ns);
   }
   out.operations = out.round_trips->count();

@@ -44,8 +44,8 @@ class Reader {
   // Keeps all buffers busy until the time is over, then waits for the last READs.
   void read_until(std::uint64_t end_ns) {
     std::uint64_t posted = done_;
-    while (tools::now_ns() < end_ns || done_ < posted) {
-      for (; posted < done_ + settings_.depth && tools::now_ns() < end_ns; ++posted) {
+    while (exs::monotonic_ns() < end_ns || done_ < posted) {
+      for (; posted < done_ + settings_.depth && exs::monotonic_ns() < end_ns; ++posted) {
         connection_.post_read(posted % settings_.depth * settings_.size_bytes,
                               static_cast<std::uint32_t>(settings_.size_bytes), source_.address, source_.key);
       }
@@ -81,11 +81,11 @@ Result read(const Settings& settings) {
   Result out;
   out.device = connection->device();
   out.pinned = processes.pinned();
-  reader.read_until(tools::now_ns() + settings.time_ns / 10);
+  reader.read_until(exs::monotonic_ns() + settings.time_ns / 10);
   const std::uint64_t warmup = reader.done();
-  const std::uint64_t start_ns = tools::now_ns();
+  const std::uint64_t start_ns = exs::monotonic_ns();
   reader.read_until(start_ns + settings.time_ns);
-  out.wall_ns = tools::now_ns() - start_ns;
+  out.wall_ns = exs::monotonic_ns() - start_ns;
   out.operations = reader.done() - warmup;
   check(*connection, settings, reader.done());
   processes.end();

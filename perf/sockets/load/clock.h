@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <ctime>
+#include "base/clock.h"
 
 namespace sockets_load {
 
 inline double now_s() {
-  timespec at = {};
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  return static_cast<double>(at.tv_sec) + static_cast<double>(at.tv_nsec) * 1e-9;
+  return static_cast<double>(exs::monotonic_ns()) / static_cast<double>(exs::kNsPerSecond);
 }
 
 }  // namespace sockets_load

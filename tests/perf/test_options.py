@@ -91,8 +91,14 @@ class Options(ToolsTest):
     def test_a_port_that_is_none(self):
         self.assertIn('"99999" is no port: ports are 0 to 65535', run("exs-ping", "127.0.0.1", "-p", "99999").stderr)
 
-    def test_only_providers_that_exist_are_offered(self):
-        self.assertNotIn("sim", self.succeed("exs-ping", "--help"))
+    def test_a_simulated_network_is_for_both_ends_in_one_process(self):
+        for tool in ("exs-ping", "exs-blast"):
+            with self.subTest(tool=tool):
+                self.assertIn("provider sim", self.succeed(tool, "--self", "--provider", "sim", "--count", "100"))
+        done = run("exs-ping", "127.0.0.1", "--provider", "sim")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--provider sim goes with --self", done.stderr)
+        self.assertIn("the settings are seed, clock", run("exs-ping", "--self", "--provider", "sim:sed=1").stderr)
 
     def test_a_refusal_has_the_fact_and_the_cure(self):
         server = self.start_server("exs-ping", "--provider", "require:iwarp")

@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import unittest
 
-LAUNCH = pathlib.Path(__file__).resolve().parents[1] / 'launch'
+LAUNCH = pathlib.Path(__file__).resolve().parents[3] / 'bindings/java/mpj/launch'
 DEVICE = os.environ['EXS_MPJ_DEVICE']
 KERNELS = os.environ['EXS_MPJ_KERNELS']
 TIME = {'time_s'}

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-PERF = pathlib.Path(__file__).resolve().parents[1]
+PERF = pathlib.Path(__file__).resolve().parents[2] / "perf"
 sys.path.insert(0, str(PERF))
 
 from comparison import asking, charts, compare_all, crowd, curves, gnuplot, markdown, paper, peers, processes, sides, ucx
@@ -24,7 +24,7 @@ LIMIT_S = 200
 
 def printed(name):
     """What the peer has printed, on Debian 12."""
-    return (PERF / "tests/peers" / f"{name}.txt").read_text()
+    return (pathlib.Path(__file__).with_name("peers") / f"{name}.txt").read_text()
 
 
 class PeersOutput(unittest.TestCase):

@@ -121,7 +121,7 @@ class Link {
  private:
   void note_break() {
     ending_ = true;
-    last_ns_ = tools::now_ns();
+    last_ns_ = exs::monotonic_ns();
   }
 
   void post(int type, void* buffer) {
@@ -236,7 +236,7 @@ class Client : public End {
       connect(ports);
     } catch (const tools::Failure& failure) {
       links_.clear();
-      say({{"not_connected", failure.what()}, {"at_ns", tools::now_ns()}});
+      say({{"not_connected", failure.what()}, {"at_ns", exs::monotonic_ns()}});
     }
     for (const auto& link : links_) link->start();
     std::array<exs_event_t, perf::kEventBatch> events;
@@ -275,7 +275,7 @@ class Client : public End {
       loaded_ = true;
       say({{"loaded", true}});
     }
-    const std::uint64_t now_ns = tools::now_ns();
+    const std::uint64_t now_ns = exs::monotonic_ns();
     if (!talks_ || now_ns < tell_ns_) return;
     tell_ns_ = now_ns + kTellEveryNs;
     Json::Array moved;

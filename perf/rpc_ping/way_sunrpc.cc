@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "perf/rpc_ping/sunrpc.h"
+#include "perf/rpc_ping/way_sunrpc.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

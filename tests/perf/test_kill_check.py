@@ -6,7 +6,7 @@ import re
 import subprocess
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "kill-check"
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "perf/kill-check"
 LIMIT_S = 200
 
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-PERF = pathlib.Path(__file__).resolve().parents[1]
+PERF = pathlib.Path(__file__).resolve().parents[2] / "perf"
 sys.path.insert(0, str(PERF))
 
 from comparison import processes
