@@ -4,7 +4,7 @@ add_library(exs_flags INTERFACE)
 target_include_directories(exs_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(exs_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow
-  $<$<BOOL:${EXS_BUILD_TESTS}>:-Werror>  # users have other compilers, which find other things
+  $<$<AND:$<BOOL:${EXS_BUILD_TESTS}>,$<NOT:$<BOOL:${EXS_FUZZ}>>>:-Werror>  # users have other compilers, which find other things
   $<$<COMPILE_LANGUAGE:CXX>:-Wconversion -Wnon-virtual-dtor -Woverloaded-virtual>
   # g++ 12 warns of overlaps inside its own std::string at -O3 (GCC bug 105651).
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
@@ -16,6 +16,10 @@ if(EXS_SANITIZE)
   add_compile_options(-fsanitize=${EXS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -Og -g1)
   target_link_options(exs_flags INTERFACE -fsanitize=${EXS_SANITIZE})
   target_compile_definitions(exs_flags INTERFACE EXS_SANITIZED_${sanitizer_names})
+endif()
+if(EXS_FUZZ)
+  # Clang does not say by itself that the address sanitizer is on.
+  add_compile_options(-fsanitize=fuzzer-no-link -D__SANITIZE_ADDRESS__=1 -Wno-unused-command-line-argument -Wno-sign-conversion -Wno-unknown-attributes)
 endif()
 
 # A shared library exports what its map names, and nothing else (tests/house/interface.py).

@@ -19,6 +19,9 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from rooms import files_of  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAN = ROOT / "man"
 
@@ -257,7 +260,7 @@ def check_constants(pages):
     headers = "\n".join(map(text_of, ["exs.h", "msg.h", *LAYERS]))
     code = re.sub(r"/\*.*?\*/", "", headers, flags=re.DOTALL)
     defined = {name for name in constants_in(code) if not re.fullmatch(r"EX[SM]_(\w+_)?(H|API)", name)}
-    sources = [path.read_text() for folder in ("base", "src", "event", "sockets", "rpc", "service", "fabric") for path in (ROOT / folder).rglob("*.cc")]
+    sources = [(ROOT / name).read_text() for name in files_of("settings", "*.cc")]
     reads = r'(?:(?:getenv|setting|switch_from_environment|read_number)\(|\bk\w+Variable = )"(EX[SM]_\w+)"'
     environment = set(re.findall(reads, "\n".join(sources)))
     tools = "\n".join(path.read_text() for path in (ROOT / "tools").rglob("*.cc"))

@@ -5,6 +5,9 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from rooms import files_of, has  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # What any folder above the providers may know of them.
@@ -17,7 +20,21 @@ PROVIDER_PARTS = [f"src/provider/{name}.h" for name in ("poller", "tag_source", 
 PROTO_FACE = [f"src/proto/{name}.h" for name in ("connection", "hello", "operation")]
 
 # Of the preloaded library, what its lane between hosts needs as well; the rest of it is above that lane.
-PRELOAD_PARTS = [f"sockets/preload/{name}.h" for name in ("raw", "segment", "hidden", "spin", "log_line")]
+PRELOAD_PARTS = [f"sockets/preload/{name}.h" for name in ("kernel/raw", "kernel/spin", "kernel/log_line", "table/segment", "table/hidden")]
+
+# Of base/, what needs neither the C++ library nor an object of base/ but check_failed() and clock_gettime(), of which the preloaded library
+# has its own.
+HEADERS_ALONE = [f"base/{name}.h" for name in ("annotations", "bytes", "check", "clock", "no_signals", "undo")]
+
+
+def preload_rooms(*names):
+    """The rooms of the preloaded library, from below: each sees itself and those before it."""
+    below = ["sockets/settings/", "sockets/lane/", *HEADERS_ALONE]
+    for name in names:
+        below = [*below, f"sockets/{name}/"]
+        if name.startswith("preload/"):
+            yield f"sockets/{name}", below
+
 
 # Rooms below which base/ is not, but for what users are given.
 WITHOUT_BASE = ("include/", "examples", "sockets/")
@@ -37,10 +54,11 @@ MAY_INCLUDE = {
     "src/message": ["src/", "event/", "exs/exs.h", "exs/msg.h"],
     "src/api": ["src/", "event/", "exs/exs.h", "exs/cpp/peer_snapshot.hpp"],
     "sockets/settings": ["sockets/settings/"],
-    "sockets/lane": ["sockets/lane/"],
+    "sockets/lane": ["sockets/lane/", "base/check.h"],
     # libexs is loaded, not linked: its header is for the types.
-    "sockets/between": ["sockets/between/", "sockets/lane/", *PRELOAD_PARTS, "exs/exs.h"],
-    "sockets/preload": ["sockets/"],
+    "sockets/between": ["sockets/between/", "sockets/lane/", *PRELOAD_PARTS, *HEADERS_ALONE, "exs/exs.h"],
+    **dict(preload_rooms("preload/kernel", "preload/table", "between", "preload/ends", "preload/meeting", "preload/detach", "preload/waits",
+                         "preload/process", "preload/transfer", "preload/symbols")),
     "rpc/channel": ["exs/exs.h", "rpc/channel/"],
     "rpc/generator": ["rpc/generator/"],
     "rpc/fast": ["exs/exs.h", "exs/rpc.h", "rpc/channel/", "rpc/fast/"],
@@ -58,7 +76,7 @@ MAY_INCLUDE = {
     "tools/fetch": ["exs/exs.h", "exs/exs.hpp", "exs/service.h", "tools/common/", "tools/fetch/"],
     "tools/services": ["exs/service.h", "tools/common/", "tools/services/"],
     "tools/run": ["sockets/settings/", "tools/common/", "tools/run/"],
-    "tools/sockets_agent": ["sockets/between/format.h", "sockets/between/card_name.h", "sockets/preload/peer_user.h", "tools/common/",
+    "tools/sockets_agent": ["sockets/between/format.h", "sockets/between/card_name.h", "sockets/preload/kernel/peer_user.h", "tools/common/",
                             "tools/sockets_agent/"],
     "tools/directory": ["service/wire/", "service/names/", "tools/common/", "tools/directory/"],
     "tools/explain": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/explain/"],
@@ -80,7 +98,8 @@ EXCEPTIONS = {
     "include/exs/rpc.h": [r"exs/exs\.hp?p?", r"exs/rpc\.h"],  # and rpc.hpp
     "include/exs/cpp/": [r"exs/cpp/\w+\.hpp", r"exs/exs\.h"],
     "perf/call_cost/": [r"(src|event)/.*"],
-    "tools/explain/": [r"src/provider/(reason|verbs/survey)\.h", r"sockets/(settings/(settings|why)|preload/arena_layout)\.h"],
+    "sockets/preload/kernel/clock_gettime.cc": [r"base/kernel\.h"],
+    "tools/explain/": [r"src/provider/(reason|verbs/survey)\.h", r"sockets/(settings/(settings|why)|preload/table/arena_layout)\.h"],
     "src/provider/registry": [r"src/provider/registry\.h", r"src/provider/(\w+)/\1\.h"],
 }
 # Headers of others -> the only places that may include them.
@@ -119,7 +138,8 @@ def folder_rule(name):
     parts = pathlib.PurePosixPath(name).parts
     if parts[:2] == ("src", "provider") and len(parts) > 3:  # a provider: blind to the others
         return MAY_INCLUDE["src/provider"] + ["base/", "/".join(parts[:3]) + "/"]
-    folder = "/".join(parts[:2]) if parts[0] in ("src", "event", "sockets", "rpc", "service", "include", "tools", "bindings") else parts[0]
+    depth = 3 if parts[:2] == ("sockets", "preload") else 2
+    folder = "/".join(parts[:depth]) if parts[0] in ("src", "event", "sockets", "rpc", "service", "include", "tools", "bindings") else parts[0]
     rule = list(MAY_INCLUDE.get(folder, []))
     if not name.startswith(WITHOUT_BASE):
         rule.append("base/")
@@ -149,7 +169,7 @@ def complaints_about(name, text):
             yield f"includes {header}: this layer is a pure state machine"
         if name in PUBLIC_HEADERS and not is_ours(header) and header not in PUBLIC_HEADER:
             yield f"includes {header}: the public header keeps to {', '.join(sorted(PUBLIC_HEADER))}"
-    if name.startswith(("src/", "event/")) and not name.startswith(KERNEL):
+    if has(name, "kernel") and not name.startswith(KERNEL):
         for call in KERNEL_CALLS.findall(text):
             yield f"calls ::{call}: what goes to the kernel goes through {KERNEL}.h"
     if name.endswith(".h") and not name.startswith("include/") and "#pragma once" not in text:
@@ -157,11 +177,8 @@ def complaints_about(name, text):
 
 
 def main():
-    files = [path for folder in ("base", "src", "event", "sockets", "rpc", "service", "fabric", "bindings", "include", "tools", "perf", "examples", "tests")
-             for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".hpp", ".cc", ".c")]
-    found = [f"{name}: {complaint}"
-             for name, path in ((path.relative_to(ROOT).as_posix(), path) for path in files)
-             for complaint in complaints_about(name, path.read_text())]
+    files = files_of("layers")
+    found = [f"{name}: {complaint}" for name in files for complaint in complaints_about(name, (ROOT / name).read_text())]
     print("\n".join(found + [f"{len(files)} files, {len(found)} breaches of the layer table"]))
     return 1 if found or not files else 0
 

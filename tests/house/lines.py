@@ -6,15 +6,17 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from rooms import files_of  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Where lines go: each writes at once or not at all, and without a SIGPIPE.
-SINKS = {"base/check.cc", "src/log/log.cc", "sockets/preload/log_line.cc", "tools/common/lines.cc", "service/names/lookup_log.cc",
+SINKS = {"base/check.cc", "src/log/log.cc", "sockets/preload/kernel/standard_error.cc", "tools/common/lines.cc", "service/names/lookup_log.cc",
          "src/provider/explanation.cc", "rpc/sunrpc/settings.cc"}
 
-# Folders and files of which a program that serves others, or one of somebody else's, is made.
-PLACES = ("base", "src", "event", "service", "rpc/channel", "rpc/fast", "rpc/sunrpc", "sockets", "fabric", "bindings/java/native", "tools/directory",
-          "tools/sockets_agent", "tools/common/lines.cc")
+# Besides the rooms of which a program that serves others, or one of somebody else's, is made.
+FILES = ("tools/common/lines.cc",)
 
 # Place -> how many there are, and why.
 ALLOWED = {}
@@ -44,11 +46,8 @@ def lines_that_write(text):
 
 
 def files():
-    for place in PLACES:
-        path = ROOT / place
-        for file in [path] if path.is_file() else sorted(path.rglob("*")):
-            if file.suffix in (".h", ".cc", ".c"):
-                yield file.relative_to(ROOT).as_posix(), file.read_text()
+    for name in (*files_of("lines", "*.h", "*.cc", "*.c"), *FILES):
+        yield name, (ROOT / name).read_text()
 
 
 def complaints():

@@ -6,7 +6,7 @@
 
 The pages of doc/ that are named are left to pages.py.
 
-README.md and exs(7) have one complete program each. In doc/ every block of C or C++ is compiled:
+README.md, exs(7) and exs-sim(7) have one complete program each. In doc/ every block of C or C++ is compiled:
   with main() it is a program; it is run where "It prints:" follows;
   with #include it is a file of its own;
   else it is a fragment, and FRAME is around it.
@@ -109,14 +109,17 @@ def unescape_roff(text):
 
 
 def overviews(tree):
-    """The programs of README.md and exs(7)."""
+    """The programs of README.md, exs(7) and exs-sim(7). What the last prints is in its page."""
     readme = (ROOT / "README.md").read_text()
     page = (ROOT / "man/exs.7").read_text()
     found = [("README.md", text, printed)
              for text, printed in re.findall(r"```c\n(.*?)```\n+It prints:?\n+```\n(.*?)```", readme, flags=re.DOTALL)]
     found += [("exs.7", unescape_roff(text), None)
               for text in re.findall(r'^\.\\" BEGIN PROGRAM\n\.EX\n(.*?)^\.EE\n', page, flags=re.DOTALL | re.MULTILINE)]
-    missing = {"README.md", "exs.7"} - {where for where, _, _ in found}
+    found += [("exs-sim.7", unescape_roff(text), unescape_roff(printed))
+              for text, printed in re.findall(r'^\.\\" BEGIN PROGRAM\n\.EX\n(.*?)^\.EE\n\.\\" END PROGRAM\n\.PP\nIt prints:\n\.PP\n\.EX\n(.*?)^\.EE\n',
+                                              (ROOT / "man/exs-sim.7").read_text(), flags=re.DOTALL | re.MULTILINE)]
+    missing = {"README.md", "exs.7", "exs-sim.7"} - {where for where, _, _ in found}
     if missing:
         raise SystemExit(f"no program in {', '.join(sorted(missing))}")
     for where, source, promised in found:

@@ -14,7 +14,7 @@ def main():
     header = (ROOT / "include/exs/exs.h").read_text()
     codes = re.findall(r"\bEXS_REASON_(\w+) = \d+", header)
     tests = "\n".join(path.read_text() for path in sorted((ROOT / "tests/explain").glob("*_test.cc")))
-    tool = (ROOT / "tools/tests/test_explain.py").read_text()
+    tool = (ROOT / "tests/tools/test_explain.py").read_text()
     shown = {code for code in codes
              if re.search(rf"\bEXS_REASON_{code}\b", tests) or f'"{code.lower().replace("_", "-")}"' in tool}
     missing = [code for code in codes if code not in shown and code not in EXCUSED]

@@ -20,7 +20,8 @@ def wrongs(path):
             depth -= 1
         elif depth == 0:
             yield f"a case outside of a suite: {event[0]}"
-    if opened != [path.stem]:
+    # A second one may have the cases that take minutes, which have an entry of their own.
+    if opened not in ([path.stem], [path.stem, path.stem.replace("_test", "_at_length")]):
         yield f"suites {opened} in place of one, {path.stem}"
 
 
