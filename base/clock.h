@@ -47,7 +47,7 @@ constexpr std::uint64_t time_after(std::uint64_t now_ns, std::uint64_t wait_ns) 
   return wait_ns > kNeverNs - now_ns ? kNeverNs : now_ns + wait_ns;
 }
 
-// The same for a limit that a program gives: a negative one is none.
+// The same for a limit that a program gives. A negative one means that there is no limit.
 constexpr std::uint64_t limit_after(std::uint64_t now_ns, std::int64_t limit_ns) noexcept {
   return limit_ns < 0 ? kNeverNs : time_after(now_ns, static_cast<std::uint64_t>(limit_ns));
 }

@@ -28,7 +28,7 @@ void lower(int event) {
   [[maybe_unused]] const auto taken = kernel::read(event, &count, sizeof count);
 }
 
-// What is ready now. Lets the signals in.
+// Returns how many descriptors are ready now. Lets the signals in.
 Result<int> look(std::span<pollfd> watched, const sigset_t* signals) {
   timespec none{};
   const int ready = kernel::ppoll(watched.data(), watched.size(), &none, signals);

@@ -39,7 +39,7 @@ struct CallHeader {
   std::uint16_t procedure = 0;  // of a call: its place in the client's table; of a reply: its status
   CallMessage kind = CallMessage::kTable;
   std::uint8_t is_timed = 0;  // of a call, 1: the reply has the server's time
-  // Of a call: microseconds until its limit, 0: none. Of a timed reply: time in the server.
+  // A call has the microseconds until its limit here, or 0 without one. A timed reply has its time in the server.
   std::uint32_t micros = 0;
 };
 inline constexpr std::size_t kHeaderBytes = 16;

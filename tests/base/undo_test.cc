@@ -1,4 +1,4 @@
-// What is taken back, what is contained, and what needs no memory any more.
+// Undo takes back, contain() contains, and neither needs memory.
 // SPDX-License-Identifier: BSD-2-Clause
 #include "base/undo.h"
 

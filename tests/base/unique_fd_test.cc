@@ -1,4 +1,4 @@
-// Who closes a descriptor, and when.
+// A UniqueFd closes its descriptor once, or hands it on.
 // SPDX-License-Identifier: BSD-2-Clause
 #include "base/unique_fd.h"
 

@@ -1,5 +1,4 @@
-// What is under way to a port: the event that is due first comes first, and a draw of the seed decides between those
-// that are due at the same time.
+// The events under way to a port, in the order of their times. A draw of the seed decides between events of one time.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 

@@ -1,4 +1,4 @@
-// Who listens at an address of the simulated network, and the peers that wait there.
+// A listening end of the simulated network, and the peers that wait there.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 

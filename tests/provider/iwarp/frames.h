@@ -166,4 +166,20 @@ struct ReceiverRig : ReceiverClient {
   Receiver receiver{*this, windows, reads};
 };
 
+// Feeds pieces, through payload_target() when `direct` as a socket would.
+inline void feed(Receiver& receiver, std::span<const std::byte> piece, bool direct) {
+  while (direct && !piece.empty()) {
+    const std::span<std::byte> target = receiver.payload_target();
+    if (target.empty()) break;
+    const std::size_t placed = std::min(target.size(), piece.size());
+    std::copy_n(piece.begin(), placed, target.begin());
+    receiver.placed(placed);
+    piece = piece.subspan(placed);
+    const std::size_t between = std::min(receiver.bytes_between_payloads(), piece.size());
+    receiver.consume(piece.first(between));
+    piece = piece.subspan(between);
+  }
+  receiver.consume(piece);
+}
+
 }  // namespace exs::iwarp::test

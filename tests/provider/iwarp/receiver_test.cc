@@ -49,22 +49,6 @@ Bytes valid_stream(const ReceiverRig& rig, std::size_t size) {
                  untagged_fpdu(rest, counted(1)), read_request_fpdu(2, 4, 0, 0, 0)});
 }
 
-// Feeds pieces, through payload_target() when `direct` as a socket would.
-void feed(Receiver& receiver, std::span<const std::byte> piece, bool direct) {
-  while (direct && !piece.empty()) {
-    const std::span<std::byte> target = receiver.payload_target();
-    if (target.empty()) break;
-    const std::size_t placed = std::min(target.size(), piece.size());
-    std::copy_n(piece.begin(), placed, target.begin());
-    receiver.placed(placed);
-    piece = piece.subspan(placed);
-    const std::size_t between = std::min(receiver.bytes_between_payloads(), piece.size());
-    receiver.consume(piece.first(between));
-    piece = piece.subspan(between);
-  }
-  receiver.consume(piece);
-}
-
 struct Wrong {
   const char* name;
   TerminateCode code;
