@@ -110,6 +110,7 @@ Status LinkSession::start_accepted(Carrier carrier) {
   set_connected();
   arm(shard()->clock().deadline_after(options_.connect_limit_ns));  // until the peer's first message
   set_keepalive(options_.keepalive_ns);
+  if (state() != State::kConnected) return Status(ENOMEM);  // which has ended the session
   inherit_limit(proto::Direction::kSend, options_.send_limit);
   inherit_limit(proto::Direction::kReceive, options_.receive_limit);
   return Status();
@@ -294,6 +295,7 @@ void LinkSession::ready() {
   set_small_bytes(connection_->agreement().small_bytes);
   set_connected();
   set_keepalive(options_.keepalive_ns);
+  if (state() != State::kConnected) return;  // no memory for it: the session has ended
   if (end_ != nullptr) return end_->connected();
   push_control(connect_target_, EXS_EVT_CONNECT, 0);
   connect_target_ = {};

@@ -19,7 +19,7 @@ struct ErrorSentence {
 constexpr std::array kSentences = std::to_array<ErrorSentence>({
     {"exs_svc_key_load", EACCES, "the file is not this user's, or others may read it: chmod 600"},
     {"exs_svc_key_load", EPROTO, "the file holds no key"},
-    {"exs_svc_key_store", EEXIST, "a key is written into a new file alone"},
+    {"exs_svc_key_store", EEXIST, "the file exists, and a key is only ever written into a new file"},
     {"exs_svc_open", EADDRINUSE, "a process of this host has the service's name"},
     {"exs_svc_adopt", EADDRINUSE, "a process of this host waits for the service"},
     {"exs_svc_move", EALREADY, "the service is on its way, or not here"},

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <tuple>
 
+#include "base/contain.h"
 #include "base/socket_address.h"
+#include "base/undo.h"
 #include "src/message/card.h"
 #include "src/message/ep.h"
 #include "src/message/start.h"
@@ -79,6 +82,21 @@ Result<std::vector<PeerName>> exchange_names(boot::Boot& boot, const Socket* lis
   return names;
 }
 
+// Reports ranks that have ended, first those that already have. Null: none will.
+std::shared_ptr<DescriptorWatch> watch_deaths(const std::shared_ptr<Endpoint>& endpoint,
+                                              const std::shared_ptr<boot::Boot>& boot) {
+  const auto tell = [boot, known = std::weak_ptr<Endpoint>(endpoint)] {
+    const std::vector<int> ranks = boot->deaths();
+    if (const auto self = known.lock()) {
+      for (const int rank : ranks) self->note_death(static_cast<std::uint32_t>(rank));
+    }
+    return boot->descriptor() >= 0;
+  };
+  bool goes_on = false;
+  endpoint->shard()->carry_out([&] { goes_on = tell(); });
+  return goes_on ? DescriptorWatch::start(endpoint->shard(), boot->descriptor(), tell) : nullptr;
+}
+
 // The ranks exchange their addresses through what started them.
 Result<exm_ep_t> join_started(Library& library, std::shared_ptr<boot::Boot> boot) {
   exm_config_t config = config_of(boot->rank(), boot->size());
@@ -90,21 +108,16 @@ Result<exm_ep_t> join_started(Library& library, std::shared_ptr<boot::Boot> boot
   if (!names) return failure(names.error());
   prepared->options.peers = std::move(*names);
   prepared->options.session.wishes.introduction.job_size = static_cast<std::uint32_t>(config.size);
+  auto made = std::make_unique<exm_ep>();
   auto endpoint = start(library, std::move(*prepared));
   if (!endpoint) return failure(endpoint.error());
-  // Reports ranks that have already ended, first.
-  const auto tell = [boot, known = std::weak_ptr<Endpoint>(*endpoint)] {
-    const std::vector<int> ranks = boot->deaths();
-    if (const auto self = known.lock()) {
-      for (const int rank : ranks) self->note_death(static_cast<std::uint32_t>(rank));
-    }
-    return boot->descriptor() >= 0;
-  };
-  std::shared_ptr<DescriptorWatch> watch;
-  bool goes_on = false;
-  (*endpoint)->shard()->carry_out([&] { goes_on = tell(); });
-  if (goes_on) watch = DescriptorWatch::start((*endpoint)->shard(), boot->descriptor(), tell);
-  return new exm_ep{std::move(*endpoint), std::move(boot), std::move(watch)};
+  // An endpoint that has started has to be closed.
+  Undo leave([&] { contain([&] { std::ignore = made->endpoint->finalize(0); }, [] {}); });
+  made->endpoint = std::move(*endpoint);
+  made->boot = std::move(boot);
+  made->launcher = watch_deaths(made->endpoint, made->boot);
+  leave.cancel();
+  return made.release();
 }
 
 Result<exm_ep_t> join(Library& library, const exm_config_t* config) {

@@ -208,7 +208,7 @@ class Messages(ToolsTest):
         self.assertEqual((result["tool"], result["schema"], result["file"], result["id"]), ("exs-services", 1, self.key, self.ident))
         again = run("exs-services", "key", self.key)
         self.assertEqual(again.returncode, 1)
-        self.assert_one_line(again.stderr, self.key, "File exists")
+        self.assert_one_line(again.stderr, self.key, "the file exists")
         self.assertEqual(self.succeed("exs-services", "id", self.key).strip(), self.ident)
 
     def test_capabilities(self):
