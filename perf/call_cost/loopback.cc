@@ -70,7 +70,7 @@ class LoopbackLink final : public exs::Link {
     if (status.ok()) say(CompletionKind::kSend, token);
     return status;
   }
-  Status send_now(std::span<const std::byte> header, LocalSlice payload) override {
+  Status send_now(std::span<const std::byte> header, LocalSlice payload) noexcept override {
     const std::size_t bytes = header.size() + payload.length_bytes;
     if (peer_ == nullptr) return Status(ENOTCONN);
     if (peer_->sent_ - peer_->landed_ == kWireMessages || bytes > kMessageBytesMax) return Status(EAGAIN);

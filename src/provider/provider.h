@@ -166,8 +166,9 @@ class Link {
     return post_send(header, {}, token);
   }
   // Like post_send(), for a message that leaves at once. On return its memory is free, and no completion
-  // follows. EAGAIN: not possible now. post_send() may report any error again.
-  virtual Status send_now(std::span<const std::byte> /*header*/, LocalSlice /*payload*/) {
+  // follows. EAGAIN: not possible now. post_send() may report any error again. Throws nothing: the operation
+  // is nobody's yet, so nobody would end it.
+  virtual Status send_now(std::span<const std::byte> /*header*/, LocalSlice /*payload*/) noexcept {
     return Status(EAGAIN);
   }
   // Many posts that are flushed together cost less than separate ones.
@@ -184,8 +185,8 @@ class Link {
   virtual Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) = 0;
   // Like post_read(), for memory that can be read at this moment. On return the bytes are there, and no
   // completion follows. EAGAIN: not possible now, and part of `into` may have been written. post_read() may
-  // report any error again.
-  virtual Status read_now(LocalSlice /*into*/, RemoteSlice /*from*/) { return Status(EAGAIN); }
+  // report any error again. Throws nothing.
+  virtual Status read_now(LocalSlice /*into*/, RemoteSlice /*from*/) noexcept { return Status(EAGAIN); }
   // read_now() may succeed at some time.
   [[nodiscard]] virtual bool reads_now() const noexcept { return false; }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/undo.h"
 #include "src/provider/choice.h"
@@ -31,6 +32,12 @@ class ProviderSet {
   void add(Provider& provider, Role role) {
     providers_[static_cast<std::size_t>(provider.id())] = &provider;
     players_[static_cast<std::size_t>(role)] = &provider;
+  }
+  // The same, and the set owns the provider.
+  void adopt(std::unique_ptr<Provider> provider, Role role) noexcept {
+    const ProviderId id = provider->id();
+    add(*provider, role);
+    owned_[static_cast<std::size_t>(id)] = std::move(provider);
   }
   // Null: not in this build.
   [[nodiscard]] Provider* find(ProviderId id) const noexcept {
@@ -94,6 +101,7 @@ class ProviderSet {
  private:
   std::array<Provider*, kProviderIds> providers_{};
   std::array<Provider*, kRoles.size()> players_{};
+  std::array<std::unique_ptr<Provider>, kProviderIds> owned_{};
   std::atomic<std::uint32_t> next_key_{1};
 };
 

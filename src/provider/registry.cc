@@ -21,10 +21,10 @@ namespace {
 
 std::unique_ptr<ProviderSet> make_providers() {
   auto made = std::make_unique<ProviderSet>();
-  made->add(*iwarp::make_iwarp_provider().release(), Role::kNetwork);
-  made->add(*shm::make_shm_provider().release(), Role::kSameHost);
+  made->adopt(iwarp::make_iwarp_provider(), Role::kNetwork);
+  made->adopt(shm::make_shm_provider(), Role::kSameHost);
 #ifndef EXS_WITHOUT_VERBS
-  made->add(*verbs::make_verbs_provider().release(), Role::kDevice);
+  made->adopt(verbs::make_verbs_provider(), Role::kDevice);
 #endif
   return made;
 }
@@ -37,9 +37,10 @@ constinit std::atomic<bool> is_simulating{false};
 // Kept for later simulations. Called by one thread at a time.
 sim::SimProvider& simulator() {
   if (the_simulation == nullptr) {
+    ProviderSet& alone = the_simulated_provider.get();
     auto provider = sim::make_sim_provider();
     the_simulation = provider.get();
-    the_simulated_provider.get().add(*provider.release(), Role::kNetwork);
+    alone.adopt(std::move(provider), Role::kNetwork);
   }
   return *the_simulation.load();
 }

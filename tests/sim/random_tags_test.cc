@@ -180,7 +180,8 @@ class Endpoints {
     for (Request& request : requests_) {
       if (!request.done && request.is_receive) exm_cancel(ends_[request.end], request.handle);
     }
-    for (int idle = 0; open_ > 0 && idle < 40; ++idle) {
+    // A send waits for 10 s until it gives up a rank that refuses it, and signals that interrupt polls shorten these.
+    for (int idle = 0; open_ > 0 && idle < 400; ++idle) {
       const std::size_t before = open_;
       for (int end = 0; end < kEnds; ++end) poll(end, kDrainNs / 10);
       if (open_ != before) idle = 0;

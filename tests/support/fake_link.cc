@@ -41,7 +41,7 @@ Status FakeLink::post_send(std::span<const std::byte> header, LocalSlice payload
 }
 
 // Earlier posts must have left.
-Status FakeLink::send_now(std::span<const std::byte> header, LocalSlice payload) {
+Status FakeLink::send_now(std::span<const std::byte> header, LocalSlice payload) noexcept {
   const InLinks links;
   if (!sends_now_ || state_ != State::kOpen || !sends_.empty()) return Status(EAGAIN);
   ++sends_posted_;
@@ -78,7 +78,7 @@ Status FakeLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t toke
 }
 
 // Earlier posts must be done.
-Status FakeLink::read_now(LocalSlice into, RemoteSlice from) {
+Status FakeLink::read_now(LocalSlice into, RemoteSlice from) noexcept {
   if (!reads_now_ || state_ != State::kOpen || peer_->state_ != State::kOpen || !reads_.empty())
     return Status(EAGAIN);
   if (into.length_bytes == 0 || into.length_bytes != from.length_bytes) return Status(EAGAIN);

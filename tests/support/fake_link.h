@@ -25,7 +25,7 @@ class FakeLink final : public Link {
   static void join(FakeLink& one, FakeLink& other);
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
-  Status send_now(std::span<const std::byte> header, LocalSlice payload) override;
+  Status send_now(std::span<const std::byte> header, LocalSlice payload) noexcept override;
   [[nodiscard]] bool sends_now() const noexcept override { return sends_now_; }
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
@@ -36,7 +36,7 @@ class FakeLink final : public Link {
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept override { return {}; }
   void close() noexcept override;
 
-  Status read_now(LocalSlice into, RemoteSlice from) override;
+  Status read_now(LocalSlice into, RemoteSlice from) noexcept override;
   [[nodiscard]] bool reads_now() const noexcept override { return reads_now_; }
 
   // From now on messages may leave, and reads may complete, within the call that posts them.

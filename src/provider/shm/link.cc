@@ -94,7 +94,7 @@ Status ShmLink::post_send(std::span<const std::byte> header, LocalSlice payload,
   return {};
 }
 
-Status ShmLink::send_now(std::span<const std::byte> header, LocalSlice payload) {
+Status ShmLink::send_now(std::span<const std::byte> header, LocalSlice payload) noexcept {
   if (state_ != State::kOpen || !send_queue_.empty() || is_too_long(header, payload)) return Status(EAGAIN);
   const std::span<const std::byte> body(payload.address, payload.length_bytes);
   if (traffic_.write(RecordKind::kMessage, peer_number_, header, body)) return {};

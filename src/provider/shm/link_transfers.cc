@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "base/guarded_copy.h"
 #include "src/log/log.h"
@@ -134,12 +135,14 @@ Status ShmLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t token
 }
 
 // Earlier posts precede this one.
-Status ShmLink::read_now(LocalSlice into, RemoteSlice from) {
+Status ShmLink::read_now(LocalSlice into, RemoteSlice from) noexcept try {
   const bool is_next = state_ == State::kOpen && reads_.empty() && depths_.reads_out > 0;
   const bool is_short = into.length_bytes > 0 && into.length_bytes <= std::min(from.length_bytes, kNowBytes);
   if (!is_next || !is_short || !is_read_directly(from.address, into.length_bytes)) return Status(EAGAIN);
   const auto moved = read_memory({into.address, into.length_bytes}, from.address);
   return moved.status.ok() && moved.bytes == into.length_bytes ? Status() : Status(EAGAIN);
+} catch (const std::bad_alloc&) {  // to map a region of the peer
+  return Status(EAGAIN);
 }
 
 bool ShmLink::is_read_directly(std::uint64_t address, std::size_t bytes) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "base/guarded_copy.h"
@@ -99,10 +100,12 @@ Status SimLink::post_send(std::span<const std::byte> header, LocalSlice payload,
   return status;
 }
 
-Status SimLink::send_now(std::span<const std::byte> header, LocalSlice payload) {
+Status SimLink::send_now(std::span<const std::byte> header, LocalSlice payload) noexcept try {
   LockGuard guard(network_.mutex);
   if (state_ != State::kOpen || network_.is_late()) return Status(EAGAIN);
   return send(EventKind::kMessage, joined(header, payload), {}, nullptr);
+} catch (const std::bad_alloc&) {
+  return Status(EAGAIN);
 }
 
 Status SimLink::post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) {
@@ -164,7 +167,7 @@ Status SimLink::post_read(LocalSlice into, RemoteSlice from, std::uint64_t token
   return Status();
 }
 
-Status SimLink::read_now(LocalSlice into, RemoteSlice from) {
+Status SimLink::read_now(LocalSlice into, RemoteSlice from) noexcept try {
   LockGuard guard(network_.mutex);
   SimLink* const other = peer();
   if (state_ != State::kOpen || other == nullptr || into.length_bytes > from.length_bytes ||
@@ -176,6 +179,8 @@ Status SimLink::read_now(LocalSlice into, RemoteSlice from) {
   if (view.error != WindowError::kNone) return Status(EAGAIN);
   copy_of_program(into.address, view.start, into.length_bytes);
   return Status();
+} catch (const std::bad_alloc&) {  // the memory is gone
+  return Status(EAGAIN);
 }
 
 // ---------------------------------------------------------------- windows

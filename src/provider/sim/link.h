@@ -29,13 +29,13 @@ class SimLink final : public Link {
   ~SimLink() override;
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
-  Status send_now(std::span<const std::byte> header, LocalSlice payload) override;
+  Status send_now(std::span<const std::byte> header, LocalSlice payload) noexcept override;
   [[nodiscard]] bool sends_now() const noexcept override { return true; }
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
   Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
   Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
-  Status read_now(LocalSlice into, RemoteSlice from) override;
+  Status read_now(LocalSlice into, RemoteSlice from) noexcept override;
   [[nodiscard]] bool reads_now() const noexcept override { return true; }
   Result<RemoteSlice> expose(LocalSlice memory, Access access) override;
   Status withdraw(std::uint32_t key) override;

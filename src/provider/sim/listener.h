@@ -93,6 +93,7 @@ class SimPortListener final : public PortListener {
   std::unique_ptr<ConnectionRequest> next_request() override { return listening_.next_request(); }
   [[nodiscard]] std::uint64_t id() const noexcept { return listening_.id(); }
   void tell();
+  void refuse_one() noexcept { listening_.next_request().reset(); }
 
  private:
   SimPort& port_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/contain.h"
 #include "base/kernel.h"
 #include "base/socket_address.h"
 #include "src/provider/sim/link.h"
@@ -104,20 +105,25 @@ void SimPort::happen(Event& event) {
     link = network_->link(event.link);
     shows = event.kind == EventKind::kMessage && link != nullptr && link->shows_messages();
   }
-  if (shows && link->show(event)) return;
+  if (event.kind == EventKind::kRequest) return tell_listener(event.link);
+  if (link == nullptr || (shows && link->show(event))) return;
   LockGuard guard(network_->mutex);
   try {
-    if (event.kind == EventKind::kRequest) {
-      for (SimPortListener* const listener : listeners_) {
-        if (listener->id() == event.link) return listener->tell();
-      }
-    } else if (link != nullptr && event.kind == EventKind::kAsk) {
+    if (event.kind == EventKind::kAsk) {
       ask(*link, event);
-    } else if (link != nullptr) {
+    } else {
       link->happen(event);
     }
   } catch (const std::bad_alloc&) {
-    if (link != nullptr) link->out_of_memory();
+    link->out_of_memory();
+  }
+}
+
+// A request that nobody can be told of is refused: otherwise its peer would wait for the next one.
+void SimPort::tell_listener(std::uint64_t id) {
+  for (SimPortListener* const listener : listeners_) {
+    if (listener->id() != id) continue;
+    contain([&] { listener->tell(); }, [&] { listener->refuse_one(); });
   }
 }
 

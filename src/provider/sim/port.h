@@ -72,6 +72,7 @@ class SimPort final : public Port, private Connector {
   void happen_until(std::uint64_t now_ns);
   void happen(Event& event);
   void ask(SimLink& link, Event& question);
+  void tell_listener(std::uint64_t id);
   // True: something was due, or a peer has rung.
   bool hear_doorbell() noexcept;
   void ring() noexcept;
