@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/undo.h"
 #include "service/flow/outgoing.h"
 
 namespace exs::svc {
@@ -24,10 +25,11 @@ class Incoming {
     const bool is_next = number == accepted_ + waiting_.size() + 1;
     return is_next && waiting_.size() < Outgoing::kMost ? MessageTurn::kNext : MessageTurn::kOutOfTurn;
   }
-  // Accepts the next message at once.
-  void take() noexcept {
+  // Accepts the next message at once, unless taker() throws.
+  template <class Taker>
+  void take(const Taker& taker) {
     EXS_CHECK(waiting_.empty());
-    ++accepted_;
+    accept_with(taker);
   }
   [[nodiscard]] bool has_waiting() const noexcept { return !waiting_.empty(); }
   // Queues the next message until it and those before it are whole. Returns its number.
@@ -45,18 +47,16 @@ class Incoming {
   void for_each_waiting(Visitor visitor) {
     for (Item& item : waiting_) visitor(item);
   }
-  // Accepts waiting messages in order, up to the first that is not whole.
+  // Accepts waiting messages in order, up to the first that is not whole, or for which taker(item) throws.
   template <class Taker>
-  void take_whole_ones(Taker taker) {
+  void take_whole_ones(const Taker& taker) {
     while (!waiting_.empty() && waiting_.front().is_whole()) {
-      Item item = std::move(waiting_.front());
+      accept_with([&] { taker(waiting_.front()); });
       waiting_.pop_front();
-      ++accepted_;
-      taker(std::move(item));
     }
   }
   // The link broke: the sender sends these messages again.
-  std::deque<Item> forget_waiting() { return std::exchange(waiting_, {}); }
+  void forget_waiting() noexcept { waiting_.clear(); }
 
   // Continues a flow that another process has moved here.
   void resume(std::uint64_t accepted) noexcept { accepted_ = acknowledged_ = accepted; }
@@ -72,6 +72,14 @@ class Incoming {
   void be_asked() noexcept { is_asked_ = true; }
 
  private:
+  template <class Taker>
+  void accept_with(const Taker& taker) {
+    Undo not_accepted([this] { --accepted_; });
+    ++accepted_;
+    taker();
+    not_accepted.cancel();
+  }
+
   std::uint64_t accepted_ = 0;
   std::uint64_t acknowledged_ = 0;
   bool is_asked_ = false;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/contain.h"
 #include "service/names/id.h"
 
 namespace exs::svc {
@@ -22,8 +23,12 @@ class LookupLog {
   template <typename Words>
   void say(const std::string& about, Words&& words) {
     if (!are_lookups_logged()) return;
-    const auto [line, is_new] = said_.insert(about + ": " + std::forward<Words>(words)());
-    if (is_new) log_lookup(*line);
+    contain(
+        [&] {
+          const auto [line, is_new] = said_.insert(about + ": " + std::forward<Words>(words)());
+          if (is_new) log_lookup(*line);
+        },
+        [] {});
   }
   template <typename Words>
   void say(const IdBytes& about, Words&& words) {

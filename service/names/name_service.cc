@@ -110,7 +110,7 @@ void NameService::unclaim(const IdBytes& id) {
   std::erase_if(questions_, [&](const Question& question) { return question.id == id; });
   const auto claim = claims_.find(id);
   if (claim == claims_.end()) return;
-  for (Resolver* const resolver : claim->second.resolvers) resolver->unclaim(id);
+  for (Resolver* const resolver : claim->second.resolvers) contain([&] { resolver->unclaim(id); }, [] {});
   claims_.erase(claim);
 }
 

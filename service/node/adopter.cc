@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "base/contain.h"
+
 namespace exs::svc {
 
 Adopter::Adopter(AdopterHost& node, ServiceHost& host, exs_svc& service, Service::Config endpoint)
@@ -20,9 +22,11 @@ Adopter::~Adopter() {
 
 void Adopter::go_on() {
   std::erase_if(answers_, [this](const Answer& answer) { return say(answer); });
-  for (const exs_svc_event_t& event : std::exchange(told_, {})) {
-    if (event.type == EXS_SVC_EVT_REQUEST) take(*event.message);
-    discard(event);
+  while (!told_.empty()) {
+    const exs_svc_event_t event = told_.front();
+    told_.erase(told_.begin());
+    const OwnedMessage message(const_cast<exs_svc_message_t*>(event.message));
+    if (event.type == EXS_SVC_EVT_REQUEST) take(*message);
   }
 }
 
@@ -33,9 +37,17 @@ void Adopter::take(const exs_svc_message_t& request) {
         {static_cast<const std::uint8_t*>(request.items[0].data), request.items[0].length});
   answers_.push_back({*call_of(&request), HandoverStatus::kNotUnderstood, {}});
   Answer& answer = answers_.back();
-  if (head)
-    answer.status =
-        head->step == HandoverStep::kPrepare ? prepare(*head, request) : commit(*head, answer.record);
+  if (head && head->step == HandoverStep::kPrepare) {
+    answer.status = prepare(*head, request);
+  } else if (head) {
+    answer.status = HandoverStatus::kNoMemory;
+    contain(
+        [&] {
+          const HandoverStatus done = commit(*head, answer.record);
+          answer.status = done;
+        },
+        [] {});
+  }
   if (say(answer)) answers_.pop_back();
 }
 
@@ -83,6 +95,7 @@ void Adopter::forget_prepared() {
 
 HandoverStatus Adopter::commit(const HandoverHead& head, std::vector<std::uint8_t>& record) {
   if (!prepared_ || prepared_->token != head.token) return HandoverStatus::kUnprepared;
+  host_.make_room_for_events(1 + prepared_->events.size());
   Result<std::vector<std::uint8_t>> taken = node_.take_over(*service_);
   if (!taken)
     return taken.error().error() == EADDRINUSE ? HandoverStatus::kNameTaken : HandoverStatus::kNoMemory;

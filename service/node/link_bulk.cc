@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "base/check.h"
+#include "base/contain.h"
 #include "service/names/address.h"
 #include "service/node/link.h"
 
@@ -14,12 +15,10 @@ constexpr std::uint64_t kLateNs = 5000 * kNsPerMs;
 
 }  // namespace
 
+// Which is destroyed then, so its link ends here if memory runs out.
 void Transfer::take(const exs_event_t& event) {
-  link.transfer_over(*this, event);
-}
-
-void Transfer::out_of_memory() {
-  link.end(ENOMEM);
+  Link& of = link;
+  contain([&] { of.transfer_over(*this, event); }, [&] { of.end(ENOMEM); });
 }
 
 // ---------------------------------------------------------------- how it is made

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/check.h"
+#include "base/contain.h"
 
 namespace exs::svc {
 namespace {
@@ -106,9 +107,9 @@ void Move::go_on() {
 }
 
 void Move::freeze() {
+  waiting_ = node_.take_events(service_);
   answer_.reset();
   enter(State::kDraining);
-  waiting_ = node_.take_events(service_);
   service_.freeze();
   host_.wake_at(limit_time_ns_);
   drain();
@@ -140,7 +141,14 @@ void Move::prepare() {
 void Move::commit() {
   enter(State::kCommitting);
   node_.give_up_name(service_);
-  if (const Status asked = ask(HandoverStep::kCommit, {}); !asked.ok()) fail(asked.error());
+  Status asked(ENOMEM);
+  contain(
+      [&] {
+        const Status done = ask(HandoverStep::kCommit, {});  // by itself: contain.h tells why
+        asked = done;
+      },
+      [] {});
+  if (!asked.ok()) fail(asked.error());
 }
 
 Status Move::ask(HandoverStep step, Transfer::Pieces longs, std::uint64_t limit_ns) {
@@ -160,16 +168,20 @@ Status Move::ask(HandoverStep step, Transfer::Pieces longs, std::uint64_t limit_
 // ---------------------------------------------------------------- ends
 
 void Move::finish() {
-  std::vector<std::uint8_t> record = std::move(answer_->record);
+  const std::vector<std::uint8_t>& record = answer_->record;
   if (!decode_record(record, service_.id())) return end(EOWNERDEAD);
+  host_.make_room_for_events(1);
   service_.leave_to(record);
   for (const exs_svc_event_t& event : std::exchange(waiting_, {})) discard(event);
-  node_.has_moved(service_, std::move(record));
+  node_.has_moved(service_, record);
   end(0);
 }
 
-// The service continues here, if it can.
+// The service continues here, if it can. Without memory for that, go_on() tries again.
 void Move::fail(int error) {
+  if (!answer_) answer_.emplace();
+  answer_->error = error;
+  host_.make_room_for_events(waiting_.size() + 1);
   if (state_ == State::kCommitting && !node_.take_name_again(service_).ok()) return end(EOWNERDEAD);
   if (state_ != State::kLooking) {
     service_.thaw();
@@ -179,6 +191,7 @@ void Move::fail(int error) {
 }
 
 void Move::end(int error) {
+  host_.make_room_for_events(1);
   enter(State::kOver);
   answer_.reset();
   exs_svc_event_t event{};

@@ -32,7 +32,7 @@ class MoveHost {
   // Fails if the name belongs to another process now.
   virtual Status take_name_again(exs_svc& service) = 0;
   // Redirects senders that ask here for the service.
-  virtual void has_moved(exs_svc& service, std::vector<std::uint8_t> record) = 0;
+  virtual void has_moved(exs_svc& service, const std::vector<std::uint8_t>& record) = 0;
 
  protected:
   ~MoveHost() = default;
@@ -87,6 +87,7 @@ class Move final : public PeerHost {
   Result<Link*> link_to(const sockaddr_storage& address, Silences silences) override;
   [[nodiscard]] std::uint64_t silent_ns() const noexcept override { return host_.silent_ns(); }
   void report(const exs_svc_event_t& event) override;
+  void make_room_for_events(std::size_t) override {}  // there is one answer
   void wake_at(std::uint64_t time_ns) override { host_.wake_at(time_ns); }
   FrameMemory& memory() override { return host_.memory(); }
   PendingAcks& pending_acks() override { return host_.pending_acks(); }

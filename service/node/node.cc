@@ -191,6 +191,7 @@ exs_svc_peer* Node::open_peer(exs_svc* from, const IdBytes& id, const std::optio
   if (from != nullptr) config.from = from->key();
   auto peer = std::make_unique<exs_svc_peer>(static_cast<PeerHost&>(*this), std::move(config));
   exs_svc_peer* const opened = peer.get();
+  ended_.reserve(peers_.size() + 1);
   peers_.emplace(opened, std::move(peer));
   return opened;
 }
@@ -282,7 +283,9 @@ void Node::release(exs_svc_message_t* message) noexcept {
 // ---------------------------------------------------------------- steps
 
 void Node::end_step() {
-  if (!moves_.empty() || !adopters_.empty()) go_on_with_moves();
+  if (!moves_.empty() || !adopters_.empty())
+    contain([this]() EXS_REQUIRES(lock_) { go_on_with_moves(); },
+            [this]() EXS_REQUIRES(lock_) { wake_soon(); });
   pending_acks_.flush();
   remove_gone();
   show();

@@ -9,8 +9,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/condition.h"
+#include "base/contain.h"
 #include "base/status.h"
 #include "exs/service.h"
 #include "service/names/name_service.h"
@@ -115,13 +116,14 @@ class Node : private LinkClient,
   // ServiceHost
   void take_back(const CallName& name) override;
   void report(const exs_svc_event_t& event) override;
+  void make_room_for_events(std::size_t count) override;
   // MoveHost and AdopterHost
   exs_svc_peer* open_peer_of(Move& move, Peer::Config config) override;
   std::vector<exs_svc_event_t> take_events(const Service& service) override;
   void give_back_events(const std::vector<exs_svc_event_t>& events) override;
   void give_up_name(exs_svc& service) override;
   Status take_name_again(exs_svc& service) override;
-  void has_moved(exs_svc& service, std::vector<std::uint8_t> record) override;
+  void has_moved(exs_svc& service, const std::vector<std::uint8_t>& record) override;
   Result<std::vector<std::uint8_t>> take_over(exs_svc& service) override;
 
   Status take_name(exs_svc& service) EXS_REQUIRES(lock_);
@@ -153,7 +155,19 @@ class Node : private LinkClient,
   // Retries soon what failed for want of memory.
   void wake_soon() noexcept EXS_REQUIRES(lock_);
   Link& new_link() EXS_REQUIRES(lock_);
-  Status begin_link(Link& link, const std::function<Status()>& connect) EXS_REQUIRES(lock_);
+  // `connect` fails, or throws, before anything has begun; then there is no link.
+  template <typename Connect>
+  Status begin_link(Link& link, const Connect& connect) EXS_REQUIRES(lock_) {
+    Status begun(ENOMEM);
+    contain(
+        [&] {
+          const Status made = connect();  // by itself: contain.h tells why
+          begun = made;
+        },
+        [] {});
+    if (!begun.ok()) links_.erase(&link);
+    return begun;
+  }
   bool count_link(const Link& link) EXS_REQUIRES(lock_);
   void uncount_link(const Link& link) EXS_REQUIRES(lock_);
   void take_found() EXS_REQUIRES(lock_);
@@ -190,6 +204,7 @@ class Node : private LinkClient,
   std::unordered_map<std::string, Link*> links_by_address_ EXS_GUARDED_BY(lock_);
   std::size_t accepted_links_ EXS_GUARDED_BY(lock_) = 0;
   std::map<Principal, std::size_t> links_of_hosts_ EXS_GUARDED_BY(lock_);  // links of each host
+  // There is room for all, so that an end needs no memory.
   std::vector<Link*> gone_ EXS_GUARDED_BY(lock_);
   std::vector<Peer*> ended_ EXS_GUARDED_BY(lock_);
   std::map<IdBytes, std::unique_ptr<exs_svc>> services_ EXS_GUARDED_BY(lock_);
@@ -208,7 +223,8 @@ class Node : private LinkClient,
   std::uint64_t alarm_ns_ EXS_GUARDED_BY(lock_) = kNeverNs;
   std::uint64_t accept_again_ns_ EXS_GUARDED_BY(lock_) = kNeverNs;  // when to post an accept again
   std::uint64_t fence_ns_ EXS_GUARDED_BY(lock_) = kNeverNs;         // when a fence may be due
-  std::deque<exs_svc_event_t> events_ EXS_GUARDED_BY(lock_);
+  std::list<exs_svc_event_t> events_ EXS_GUARDED_BY(lock_);
+  std::list<exs_svc_event_t> spare_events_ EXS_GUARDED_BY(lock_);  // memory for later ones
   bool has_descriptor_ EXS_GUARDED_BY(lock_) = false;
   bool is_shown_ EXS_GUARDED_BY(lock_) = false;
 };

@@ -43,16 +43,9 @@ Result<Link*> Node::link_to(const sockaddr_storage& address, Silences silences) 
 Link& Node::new_link() {
   auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_, config_.silent_ms);
   Link& link = *made;
+  gone_.reserve(links_.size() + 1);
   links_.emplace(&link, std::move(made));
   return link;
-}
-
-// `connect` fails, or throws, before anything has begun.
-Status Node::begin_link(Link& link, const std::function<Status()>& connect) {
-  Status begun(ENOMEM);
-  contain([&] { begun = connect(); }, [] {});
-  if (!begun.ok()) links_.erase(&link);
-  return begun;
 }
 
 // A starved process of this host needs a longer limit to get its part done.
@@ -69,6 +62,8 @@ void Node::accepted(const exs_event_t& event) {
   std::unique_ptr<Link> made;
   try {
     made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_, config_.silent_ms);
+    gone_.reserve(links_.size() + 1);
+    links_.reserve(links_.size() + 1);  // so that emplace() throws before it takes the link
   } catch (const std::bad_alloc&) {
     return close_at_once(socket);
   }
@@ -150,7 +145,8 @@ void Node::link_has_gone(Link& link) {
   if (known != links_by_address_.end() && known->second == &link) links_by_address_.erase(known);
   if (!link.is_initiator()) uncount_link(link);
   for (const auto& [alias, flow] : std::exchange(link.flows, {})) flow->service().link_has_gone(*flow);
-  for (const auto& [alias, peer] : std::exchange(link.peers, {})) peer->link_has_gone(link.error());
+  for (const auto& [alias, peer] : std::exchange(link.peers, {}))
+    contain([&] { peer->link_has_gone(link.error()); }, [&] { peer->out_of_memory(); });
   if (link.bulk() != nullptr) gone_.push_back(link.bulk());
   gone_.push_back(&link);
 }

@@ -5,6 +5,8 @@
 #include <new>
 
 #include "base/check.h"
+#include "base/contain.h"
+#include "base/undo.h"
 #include "service/node/node.h"
 
 namespace exs::svc {
@@ -117,6 +119,7 @@ exs_svc_peer* Node::open_peer_of(Move& move, Peer::Config config) {
   lock_.assert_held();
   auto peer = std::make_unique<exs_svc_peer>(static_cast<PeerHost&>(move), std::move(config));
   exs_svc_peer* const opened = peer.get();
+  ended_.reserve(peers_.size() + 1);
   peers_.emplace(opened, std::move(peer));
   return opened;
 }
@@ -128,6 +131,7 @@ std::vector<exs_svc_event_t> Node::take_events(const Service& service) {
            (event.type == EXS_SVC_EVT_MESSAGE || event.type == EXS_SVC_EVT_REQUEST);
   };
   std::vector<exs_svc_event_t> taken;
+  taken.reserve(events_.size());
   std::copy_if(events_.begin(), events_.end(), std::back_inserter(taken), is_meant);
   std::erase_if(events_, is_meant);
   return taken;
@@ -137,14 +141,15 @@ void Node::give_back_events(const std::vector<exs_svc_event_t>& events) {
   for (const exs_svc_event_t& event : events) report(event);
 }
 
-void Node::has_moved(exs_svc& service, std::vector<std::uint8_t> record) {
+void Node::has_moved(exs_svc& service, const std::vector<std::uint8_t>& record) {
   lock_.assert_held();
   const std::uint64_t now = boottime_ns();
   std::erase_if(redirects_, [now](const auto& entry) { return entry.second.until_ns <= now; });
-  redirects_[service.id()] = {std::move(record), time_after(now, kRedirectNs)};
+  Redirect redirect{record, time_after(now, kRedirectNs)};
+  redirects_[service.id()] = std::move(redirect);
   const auto here = services_.find(service.id());
   EXS_CHECK(here != services_.end() && here->second.get() == &service);
-  departed_.emplace(&service, std::move(here->second));
+  departed_.emplace(&service, std::move(here->second));  // which it leaves there if it throws
   services_.erase(here);
 }
 
@@ -152,15 +157,18 @@ Result<std::vector<std::uint8_t>> Node::take_over(exs_svc& service) {
   lock_.assert_held();
   if (services_.contains(service.id())) return failure(EADDRINUSE);
   if (const Status taken = take_name(service); !taken.ok()) return failure(taken);
+  Undo give_up([&]() EXS_REQUIRES(lock_) { give_up_name(service); });
+  std::vector<std::uint8_t> record = service.last_record();
   const auto waiting = departed_.find(&service);
   EXS_CHECK(waiting != departed_.end());
-  services_.emplace(service.id(), std::move(waiting->second));
+  services_.emplace(service.id(), std::move(waiting->second));  // which it leaves there if it throws
+  give_up.cancel();
   departed_.erase(waiting);
   redirects_.erase(service.id());
-  check_leases();
+  contain([&]() EXS_REQUIRES(lock_) { check_leases(); }, [&]() EXS_REQUIRES(lock_) { wake_soon(); });
   for (const auto& adopter : adopters_)
     if (adopter->is_of(service)) give_up_name(adopter->endpoint());
-  return service.last_record();
+  return record;
 }
 
 // ---------------------------------------------------------------- names

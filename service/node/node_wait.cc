@@ -13,6 +13,7 @@ namespace exs::svc {
 namespace {
 
 constexpr int kBatch = 64;
+constexpr std::size_t kSpareEventsMost = 256;
 constexpr std::uint64_t kMomentNs = 10 * kNsPerMs;
 constexpr std::uint64_t kSoonNs = 20 * kNsPerMs;
 
@@ -38,8 +39,9 @@ Result<int> Node::wait(exs_svc_event_t* events, int max, std::int64_t timeout_ns
   int count = 0;
   for (; count < max && !events_.empty(); ++count) {
     events[count] = events_.front();
-    events_.pop_front();
+    spare_events_.splice(spare_events_.begin(), events_, events_.begin());
   }
+  if (spare_events_.size() > kSpareEventsMost) spare_events_.resize(kSpareEventsMost);
   show();
   return count;
 }
@@ -125,11 +127,8 @@ void Node::take_found() {
   for (const Sink::Found& found : sink_->take()) {
     // The peer may have gone, or may have asked again.
     for (const auto& [peer, owner] : peers_) {
-      try {
-        peer->found(found.search, found.addresses, found.record);
-      } catch (const std::bad_alloc&) {
-        peer->look_again();
-      }
+      contain([&] { peer->found(found.search, found.addresses, found.record); },
+              [&] { peer->out_of_memory(); });
     }
   }
 }
@@ -155,8 +154,9 @@ void Node::run_timers() {
   std::vector<Link*> links;  // a copy, because their peers may make others
   for (const auto& [link, owner] : links_) links.push_back(link);
   for (Link* const link : links) link->run_timers(now);
-  for (const auto& [peer, owner] : peers_) peer->run_timers(now);
-  for (const auto& [id, service] : services_) service->run_timers();
+  for (const auto& [peer, owner] : peers_)
+    contain([&] { peer->run_timers(now); }, [&] { peer->out_of_memory(); });
+  for (const auto& [id, service] : services_) contain([&] { service->run_timers(); }, [&] { wake_soon(); });
   for (const auto& adopter : adopters_) adopter->endpoint().run_timers();
   for (const auto& [link, owner] : links_)
     if (link->is_up() && !link->is_initiator() && link->had_no_room()) send_all_of(*link);
@@ -182,7 +182,14 @@ void Node::report(const exs_svc_event_t& event) {
       return;
     }
   }
-  events_.push_back(event);
+  make_room_for_events(1);
+  spare_events_.front() = event;
+  events_.splice(events_.end(), spare_events_, spare_events_.begin());
+}
+
+void Node::make_room_for_events(std::size_t count) {
+  lock_.assert_held();
+  while (spare_events_.size() < count) spare_events_.emplace_back();
 }
 
 void Node::drop_events(const void* object) {

@@ -18,7 +18,9 @@ constexpr std::uint64_t kTryAgainNs = 20 * kNsPerMs;
 }  // namespace
 
 Peer::Peer(PeerHost& host, Config config)
-    : host_(host), config_(std::move(config)), redirected_to_(config_.addresses) {}
+    : host_(host), config_(std::move(config)), redirected_to_(config_.addresses) {
+  host_.pending_acks().enroll();
+}
 
 // What may follow each state, in bits. A peer that is lost, or whose link breaks, is idle.
 bool Peer::may_follow(State before, State next) noexcept {
@@ -44,7 +46,6 @@ void Peer::enter(State next) noexcept {
 Status Peer::send(const Data& data, Transfer::Pieces longs, void* handle) {
   if (sending_.is_full()) return Status(EAGAIN);
   if (!sending_.add(data, std::move(longs), handle)) return Status(ENOMEM);
-  if (state_ == State::kOpen) send_all();
   begin_in_time();
   return {};
 }
@@ -88,12 +89,22 @@ void Peer::begin() {
   search();
 }
 
-// What the program has given stays here in any case, so a lack of memory is no error of its call: the search begins in a moment.
+// What the program has given stays here in any case, so a lack of memory is no error of its call: it leaves in a moment.
 void Peer::begin_in_time() noexcept {
-  contain([this] { begin(); },
-          [this] {
-            if (state_ == State::kIdle || state_ == State::kFinding) rest(boottime_ns());
-          });
+  contain(
+      [this] {
+        if (state_ == State::kOpen) return send_all();
+        begin();
+      },
+      [this] { out_of_memory(); });
+}
+
+void Peer::out_of_memory() noexcept {
+  if (link_ != nullptr) {
+    link_->end(ENOMEM);  // link_has_gone() follows
+  } else {
+    rest(boottime_ns());
+  }
 }
 
 void Peer::search() {
@@ -124,12 +135,13 @@ void Peer::try_next_address() {
   while (!addresses_.empty()) {
     const sockaddr_storage address = addresses_.back();
     addresses_.pop_back();
-    link_ = host_.link_to(address, silences_).value_or(nullptr);
-    log_connecting(address);
-    if (link_ == nullptr) continue;
+    Link* const link = host_.link_to(address, silences_).value_or(nullptr);
+    log_connecting(address, link);
+    if (link == nullptr) continue;
     linked_by_ns_ = time_after(boottime_ns(), host_.silent_ns() << silences_.connects);
-    alias_ = link_->next_alias++;
-    link_->peers.emplace(alias_, this);
+    alias_ = link->next_alias++;
+    link->peers.emplace(alias_, this);
+    link_ = link;
     enter(State::kLinking);
     if (link_->is_up()) open_flow();
     return;
@@ -148,12 +160,6 @@ void Peer::rest(std::uint64_t now) {
   enter(State::kPausing);
   due_ns_ = std::min(time_after(now, kTryAgainNs), patience_.limit_ns());
   host_.wake_at(due_ns_);
-}
-
-void Peer::look_again() {
-  if (state_ != State::kFinding) return;
-  link_ = nullptr;
-  rest(boottime_ns());
 }
 
 std::uint64_t Peer::due_ns() const noexcept {
@@ -193,8 +199,9 @@ void Peer::link_has_gone(int error) {
   const State before = state_;
   log_gone();
   note_silence(before, boottime_ns());
-  if (before == State::kOpen) broken_ = link_->address_key();
-  link_ = nullptr;
+  Link* const gone = std::exchange(link_, nullptr);
+  enter(State::kIdle);
+  if (before == State::kOpen) broken_ = gone->address_key();
   has_had_lane_ = false;
   sending_.close();
   receiving_.leave();
@@ -206,7 +213,6 @@ void Peer::link_has_gone(int error) {
     if (error == 0) error_ = ECONNRESET;
     return try_next_address();
   }
-  enter(State::kIdle);
   begin();
 }
 
@@ -373,8 +379,8 @@ void Peer::report_sent(const Kept& kept, Fate fate) {
 
 void Peer::answered(int error) {
   if (pinged_ns_ == 0) return;
-  const std::uint64_t elapsed_ns = boottime_ns() - std::exchange(pinged_ns_, 0);
-  report(EXS_SVC_EVT_PONG, error, 0, elapsed_ns);
+  report(EXS_SVC_EVT_PONG, error, 0, boottime_ns() - pinged_ns_);
+  pinged_ns_ = 0;
 }
 
 void Peer::stats_arrived(const Header& header, Bytes frame) {
@@ -422,6 +428,7 @@ void Peer::send_info() {
 // ---------------------------------------------------------------- the end
 
 void Peer::lose(int error) {
+  if (!is_closed_) host_.make_room_for_events(1 + requests_.size() + sending_.count());
   leave_link();
   loss_ = error;
   log_lost(error);

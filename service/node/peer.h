@@ -50,6 +50,8 @@ class PeerHost {
   virtual Result<Link*> link_to(const sockaddr_storage& address, Silences silences) = 0;
   [[nodiscard]] virtual std::uint64_t silent_ns() const noexcept = 0;
   virtual void report(const exs_svc_event_t& event) = 0;
+  // So many reports in this step need no memory.
+  virtual void make_room_for_events(std::size_t count) = 0;
   virtual void wake_at(std::uint64_t time_ns) = 0;
   virtual FrameMemory& memory() = 0;
   virtual PendingAcks& pending_acks() = 0;
@@ -114,8 +116,8 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   // The search has ended; without addresses, it found nothing. `record` is the service's own, if it gave one.
   void found(std::uint64_t search, const std::vector<sockaddr_storage>& addresses,
              const std::optional<Record>& record = {});
-  // Memory ran out while the result was processed: searches again.
-  void look_again();
+  // Memory ran out in a step. The link ends, or without one the peer searches again in a moment.
+  void out_of_memory() noexcept;
   void link_is_up();
   void link_has_gone(int error);
   void frame_arrived(const Header& header, Bytes frame);
@@ -149,9 +151,10 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   FrameMemory& memory() override { return host_.memory(); }
   std::uint64_t accepted() override;
   void message_ended(Slot slot, Fate fate) override;
+  void make_room_for_ends(std::size_t messages) override { host_.make_room_for_events(messages); }
   // Receiving::Owner
   bool begin(const Data& data, Arrival& arrival, Receiving::Destination& place) override;
-  void arrived(Arrival arrival) override;
+  void arrived(Arrival& arrival) override;
   // LaneClient
   void lane_was_written(std::uint32_t transfers) override { receiving_.lane_was_written(transfers); }
   void lane_has_gone() override;
@@ -178,7 +181,7 @@ class Peer : private LaneClient, private Sending::Owner, private Receiving::Owne
   void report_stats(const Stats& stats, int error);
   void leave_link();
   // Lines of EXS_LOG=debug.
-  void log_connecting(const sockaddr_storage& address);
+  void log_connecting(const sockaddr_storage& address, const Link* link);
   void log_open();
   void log_refused(Refusal why);
   void log_gone();

@@ -31,7 +31,6 @@ Status Peer::request(Data data, Asked asked) {
   request.slot = slot;
   requests_.splice(requests_.end(), spare_requests_, spare_requests_.begin());
   if (asked.limit_ns != kNeverNs) host_.wake_at(asked.limit_ns);
-  if (state_ == State::kOpen) send_all();
   begin_in_time();
   return {};
 }
@@ -144,7 +143,7 @@ bool Peer::place_longs(Request& request, const LongLengths& longs, Receiving::De
   return true;
 }
 
-void Peer::arrived(Arrival arrival) {
+void Peer::arrived(Arrival& arrival) {
   host_.pending_acks().add_deferred(*this);
   Request* const request = find_request(arrival.call);
   if (request == nullptr) return;
@@ -162,7 +161,7 @@ void Peer::arrived(Arrival arrival) {
   event.error = has_moved ? EOWNERDEAD : is_unanswered ? ECANCELED : arrival.why ? ENOBUFS : 0;
   const bool has_more = (arrival.kind & kMoreFollow) != 0;
   if (has_more && event.error != 0) return end_with(*request, event.error);
-  if (event.error == 0) event.message = arrival.message.release();
+  if (event.error == 0) event.message = arrival.message.get();
   if (has_more) {
     event.flags = EXS_SVC_MORE;
     host_.report(event);
@@ -171,6 +170,7 @@ void Peer::arrived(Arrival arrival) {
   } else {  // the request's own long items may still be moving
     request->last_reply = event;
   }
+  if (event.error == 0) static_cast<void>(arrival.message.release());
 }
 
 // Sends the request to the service at its new place.
@@ -197,11 +197,11 @@ void Peer::finish(std::uint64_t call, exs_svc_event_t event) {
   EXS_CHECK(request != requests_.end());
   if (request->last_reply.type != 0 && request->last_reply.message != event.message)
     discard(request->last_reply);
+  if (!is_closed_) host_.report(event);
   if (request->slot) memory().give_back(*request->slot);
   let_go_of_slots(request->returns);
   spare_requests_.splice(spare_requests_.begin(), requests_, request);
-  if (is_closed_) return discard(event);
-  host_.report(event);
+  if (is_closed_) discard(event);
 }
 
 void Peer::finish(std::uint64_t call, int error) {

@@ -22,10 +22,10 @@ const char* words_of(Refusal why) {
 
 }  // namespace
 
-void Peer::log_connecting(const sockaddr_storage& address) {
+void Peer::log_connecting(const sockaddr_storage& address, const Link* link) {
   log_.say(config_.target, [&] {
-    if (link_ == nullptr) return "no connection to " + text_of(address) + " can be made";
-    return (link_->is_up() ? "asked for on the connection to " : "connects to ") + text_of(address);
+    if (link == nullptr) return "no connection to " + text_of(address) + " can be made";
+    return (link->is_up() ? "asked for on the connection to " : "connects to ") + text_of(address);
   });
 }
 

@@ -24,21 +24,33 @@ class AckSource {
   ~AckSource() = default;
 };
 
+// There is room for all sources, so add() needs no memory.
 class PendingAcks {
  public:
-  void add(AckSource& source) { add(due_, source, source.is_due); }
-  void add_deferred(AckSource& source) { add(deferred_, source, source.is_deferred); }
+  // Call it for each source, once, and forget() when it goes.
+  void enroll() {
+    make_room(due_);
+    make_room(deferred_);
+    ++sources_;
+  }
+  void add(AckSource& source) noexcept { add(due_, source, source.is_due); }
+  void add_deferred(AckSource& source) noexcept { add(deferred_, source, source.is_deferred); }
   void forget(AckSource& source) {
     if (source.is_due) std::erase(due_, &source);
     if (source.is_deferred) std::erase(deferred_, &source);
     source.is_due = source.is_deferred = false;
+    EXS_CHECK(sources_ > 0);
+    --sources_;
   }
   void flush() { flush(due_, &AckSource::is_due); }
   // Called before the program waits.
   void flush_deferred() { flush(deferred_, &AckSource::is_deferred); }
 
  private:
-  static void add(std::vector<AckSource*>& list, AckSource& source, bool& is_listed) {
+  void make_room(std::vector<AckSource*>& list) const {
+    if (list.capacity() <= sources_) list.reserve(2 * sources_ + 1);
+  }
+  static void add(std::vector<AckSource*>& list, AckSource& source, bool& is_listed) noexcept {
     if (is_listed) return;
     list.push_back(&source);
     is_listed = true;
@@ -52,6 +64,7 @@ class PendingAcks {
       source->acknowledge();
     }
   }
+  std::size_t sources_ = 0;
   std::vector<AckSource*> due_;
   std::vector<AckSource*> deferred_;
 };

@@ -38,8 +38,7 @@ Receiving::Result Receiving::take(Link& link, const Header& header, Bytes frame)
   if (by_lane && arrival.message != nullptr) arrival.lane_count = lane_named_;
   arrival.is_here = !by_bulk && arrival.lane_count <= lane_written_;
   if (arrival.is_here && !incoming_.has_waiting()) {
-    incoming_.take();
-    owner_.arrived(std::move(arrival));
+    incoming_.take([&] { owner_.arrived(arrival); });
     return Result::kTaken;
   }
   const std::uint64_t number = incoming_.wait(std::move(arrival));
@@ -94,7 +93,7 @@ void Receiving::transfer_ended(std::uint64_t ticket, bool is_whole) {
 }
 
 void Receiving::take_whole_ones() {
-  incoming_.take_whole_ones([this](Arrival arrival) { owner_.arrived(std::move(arrival)); });
+  incoming_.take_whole_ones([this](Arrival& arrival) { owner_.arrived(arrival); });
 }
 
 }  // namespace exs::svc

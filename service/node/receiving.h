@@ -39,8 +39,9 @@ class Receiving final : private TransferClient {
    public:
     // Prepares the arrival of a message and the place of its long items. Returns false if the message breaks the protocol.
     virtual bool begin(const Data& data, Arrival& arrival, Destination& place) = 0;
-    // The message is complete and accepted; called in the order of sending.
-    virtual void arrived(Arrival arrival) = 0;
+    // The message is complete and accepted; called in the order of sending. Without memory for it nothing has changed, and it is not
+    // accepted.
+    virtual void arrived(Arrival& arrival) = 0;
 
    protected:
     ~Owner() = default;

@@ -35,6 +35,7 @@ std::optional<Sending::Slot> Sending::add(const Data& data, Transfer::Pieces lon
 
 Outgoing::Opening Sending::open(Link& link, std::uint32_t alias, std::uint64_t instance,
                                 std::uint64_t accepted, bool is_known) {
+  owner_.make_room_for_ends(count());
   const Outgoing::Opening opening = outgoing_.open(instance, accepted, is_known, ending());
   if (opening == Outgoing::Opening::kProtocolError) return opening;
   link_ = &link;
@@ -43,10 +44,12 @@ Outgoing::Opening Sending::open(Link& link, std::uint32_t alias, std::uint64_t i
 }
 
 bool Sending::accept(std::uint64_t number) {
+  owner_.make_room_for_ends(count());
   return outgoing_.accept(number, ending());
 }
 
 bool Sending::refused(std::uint64_t number, int error) {
+  owner_.make_room_for_ends(count());
   return outgoing_.accept(number, [this, number, error](Slot slot, Fate fate) {
     if (outgoing_.first() == number + 1) owner_.memory().kept(slot).error = error;
     ended(slot, fate);

@@ -22,6 +22,8 @@ class Sending final : private TransferClient {
     virtual std::uint64_t accepted() = 0;
     // The link no longer uses the message. The owner frees the slot or sends it again.
     virtual void message_ended(Slot slot, Fate fate) = 0;
+    // So many messages may end in this step, and nothing of them may be lost.
+    virtual void make_room_for_ends(std::size_t messages) = 0;
 
    protected:
     ~Owner() = default;

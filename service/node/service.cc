@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/undo.h"
 #include "service/names/statements.h"
 
 namespace exs::svc {
@@ -61,6 +62,9 @@ void Service::admit(Link& link, std::uint32_t alias, const Flow& asked, std::uin
     return refuse(link, alias, Refusal::kNotAllowed);
   const std::uint32_t rights = rights_of(asked, about);
   if (rights == 0) return refuse(link, alias, Refusal::kNotAllowed);
+  // What needs memory comes before any change.
+  link.flows.reserve(link.flows.size() + 1);
+  auto place = decltype(link.flows){{alias, nullptr}}.extract(alias);
   bool is_known = false;
   ServiceFlow* const flow = find_or_make(asked, principal_of(asked.capability, link.host()), is_known);
   if (flow == nullptr) return refuse(link, alias, Refusal::kNotAllowed);
@@ -71,11 +75,14 @@ void Service::admit(Link& link, std::uint32_t alias, const Flow& asked, std::uin
   }
   // An acknowledgement for another instance does not concern replies of this one.
   const std::uint64_t taken_here = is_known && asked.instance == instance_ ? taken : 0;
-  if (!flow->open(link, alias, rights, taken_here)) {
-    link_has_gone(*flow);  // close this flow at once, as others may be opened before the link ends
-    return link.refuse();
-  }
-  link.flows.emplace(alias, flow);
+  place.mapped() = flow;
+  const auto opened = link.flows.insert(std::move(place)).position;
+  Undo take_back([&] {
+    link.flows.erase(opened);
+    link_has_gone(*flow);  // at once, as others may be opened before the link ends
+  });
+  if (!flow->open(link, alias, rights, taken_here)) return link.refuse();
+  take_back.cancel();
   const std::uint64_t accepted = flow->accepted();
   const Signature signature = config_.key.sign(answer_statement(about, instance_, accepted, is_known));
   std::array<std::uint8_t, kFrameMax> room;
@@ -142,19 +149,16 @@ void Service::erase(FlowName name) {
 }
 
 // Keeps a flow without a link, in case its sender comes back.
-void Service::keep(const ServiceFlow& flow, std::uint64_t now) {
-  EXS_DEBUG_CHECK(std::none_of(kept_.begin(), kept_.end(),
-                               [&flow](const auto& entry) { return entry.first == flow.name(); }));
+void Service::keep(ServiceFlow& flow, std::uint64_t now) {
   if (flow.share().flows_kept == kKeptEachMax) forget_oldest_of(flow.share());
   ++flow.share().flows_kept;
-  kept_.emplace_back(flow.name(), now);
+  flow.keep_in(kept_, now);
 }
 
-void Service::take_from_kept(const ServiceFlow& flow) {
-  const std::size_t taken =
-      std::erase_if(kept_, [&flow](const auto& entry) { return entry.first == flow.name(); });
-  EXS_CHECK(flow.share().flows_kept >= taken);
-  flow.share().flows_kept -= taken;
+void Service::take_from_kept(ServiceFlow& flow) {
+  EXS_CHECK(flow.share().flows_kept > 0);
+  --flow.share().flows_kept;
+  flow.take_from(kept_);
 }
 
 void Service::forget_oldest_of(const Share& share) {
@@ -164,7 +168,7 @@ void Service::forget_oldest_of(const Share& share) {
   forget(oldest);
 }
 
-void Service::forget(Kept::iterator one) {
+void Service::forget(FlowsKept::iterator one) {
   Share& share = flows_.at(one->first)->share();
   EXS_CHECK(share.flows_kept > 0);
   --share.flows_kept;

@@ -133,17 +133,15 @@ class Service {
   }
 
  private:
-  // Flows without a link, with the time since when, the oldest first.
-  using Kept = std::list<std::pair<FlowName, std::uint64_t>>;
   [[nodiscard]] std::uint32_t rights_of(const Flow& flow, const Statement& about) const;
   ServiceFlow* find_or_make(const Flow& flow, const Principal& principal, bool& is_known);
   ServiceFlow* find_call(const CallName& name) const;
   void erase(FlowName name);
-  void keep(const ServiceFlow& flow, std::uint64_t now);
-  void take_from_kept(const ServiceFlow& flow);
+  void keep(ServiceFlow& flow, std::uint64_t now);
+  void take_from_kept(ServiceFlow& flow);
   void forget_old_ones();
   void forget_oldest_of(const Share& share);
-  void forget(Kept::iterator one);
+  void forget(FlowsKept::iterator one);
   void close_flows(const std::function<void(ServiceFlow&)>& say);
   void let_go_of_flows(Refusal why);
 
@@ -166,7 +164,7 @@ class Service {
   std::shared_ptr<Mailbox> mailbox_;
   Shares shares_{mailbox_};
   std::map<FlowName, std::unique_ptr<ServiceFlow>> flows_;
-  Kept kept_;
+  FlowsKept kept_;
 };
 
 }  // namespace exs::svc

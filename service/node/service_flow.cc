@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/contain.h"
 #include "service/node/service.h"
 
 namespace exs::svc {
@@ -18,10 +19,26 @@ constexpr std::uint64_t kRoomAgainNs = 20 * kNsPerMs;  // pause while the link h
 
 }  // namespace
 
+ServiceFlow::ServiceFlow(Service& service, FlowName name, const IdBytes& from, std::shared_ptr<Share> share)
+    : service_(service), name_(name), from_(from), share_(std::move(share)), not_kept_{{name, 0}} {
+  service_.host().pending_acks().enroll();
+}
+
 ServiceFlow::~ServiceFlow() {
   service_.host().pending_acks().forget(*this);
   if (lane_ != nullptr) lane_->forget_lane_client();
   sending_.give_up();
+}
+
+void ServiceFlow::keep_in(FlowsKept& list, std::uint64_t now) noexcept {
+  EXS_CHECK(!is_kept());
+  entry_->second = now;
+  list.splice(list.end(), not_kept_);
+}
+
+void ServiceFlow::take_from(FlowsKept& list) noexcept {
+  EXS_CHECK(is_kept());
+  not_kept_.splice(not_kept_.begin(), list, entry_);
 }
 
 bool ServiceFlow::open(Link& link, std::uint32_t alias, std::uint32_t rights, std::uint64_t taken) {
@@ -139,12 +156,11 @@ bool ServiceFlow::begin(const Data& data, Arrival& arrival, Receiving::Destinati
   return true;
 }
 
-void ServiceFlow::arrived(Arrival arrival) {
+void ServiceFlow::arrived(Arrival& arrival) {
   if (arrival.why) return refuse(arrival);
   if (arrival.message == nullptr) return service_.host().pending_acks().add(*this);
   const bool is_request = (arrival.kind & kIsRequest) != 0;
-  service_.count_message();
-  if (is_request) calls_.push_back({arrival.call, std::move(arrival.slots), 0});
+  if (is_request && calls_.size() == calls_.capacity()) calls_.reserve(2 * calls_.size() + 1);
   exs_svc_event_t event{};
   event.type = is_request ? EXS_SVC_EVT_REQUEST : EXS_SVC_EVT_MESSAGE;
   event.handle = service_.handle();
@@ -152,6 +168,8 @@ void ServiceFlow::arrived(Arrival arrival) {
   event.message = arrival.message.get();
   service_.host().report(event);
   static_cast<void>(arrival.message.release());
+  service_.count_message();
+  if (is_request) calls_.push_back({arrival.call, std::move(arrival.slots), 0});
   if (is_request) return service_.host().pending_acks().add_deferred(*this);
   service_.host().pending_acks().add(*this);
 }
@@ -186,7 +204,8 @@ Status ServiceFlow::reply(Data& data, Transfer::Pieces longs, void* handle) {
   call->slots_used += data.longs.count;
   if (is_last) calls_.erase(call);
   if (is_last && (data.kind & kUnanswered) == 0) service_.count_reply();
-  send_all();
+  // The reply is accepted. Without memory to send it now, it leaves on the sender's next link.
+  contain([this] { send_all(); }, [this] { link_->end(ENOMEM); });
   return {};
 }
 
@@ -199,6 +218,10 @@ void ServiceFlow::message_ended(Sending::Slot slot, Fate fate) {
   const Kept& kept = memory().kept(slot);
   if (!kept.longs.empty()) report_sent(kept, fate == Fate::kTaken ? 0 : ECONNRESET);
   memory().give_back(slot);
+}
+
+void ServiceFlow::make_room_for_ends(std::size_t messages) {
+  service_.host().make_room_for_events(messages);
 }
 
 void ServiceFlow::report_sent(const Kept& kept, int error) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <list>
 #include <utility>
 #include <vector>
 
@@ -20,10 +21,14 @@ namespace exs::svc {
 class Service;
 // Number of the sender's node, and of the flow there.
 using FlowName = std::pair<std::uint64_t, std::uint64_t>;
+// Flows without a link, with the time since when, the oldest first.
+using FlowsKept = std::list<std::pair<FlowName, std::uint64_t>>;
 
 class ServiceHost {
  public:
   virtual void report(const exs_svc_event_t& event) = 0;
+  // So many reports in this step need no memory.
+  virtual void make_room_for_events(std::size_t count) = 0;
   // The sender cancelled this request. The program may not have seen it yet.
   virtual void take_back(const CallName& name) = 0;
   virtual PendingAcks& pending_acks() = 0;
@@ -39,8 +44,7 @@ class ServiceFlow final : public LaneClient,
                           private Receiving::Owner,
                           private AckSource {
  public:
-  ServiceFlow(Service& service, FlowName name, const IdBytes& from, std::shared_ptr<Share> share)
-      : service_(service), name_(name), from_(from), share_(std::move(share)) {}
+  ServiceFlow(Service& service, FlowName name, const IdBytes& from, std::shared_ptr<Share> share);
   ~ServiceFlow();
   ServiceFlow(const ServiceFlow&) = delete;
   ServiceFlow& operator=(const ServiceFlow&) = delete;
@@ -50,6 +54,10 @@ class ServiceFlow final : public LaneClient,
   // Sets the principal's share that the flow counts for.
   void count_for(std::shared_ptr<Share> share) noexcept { share_ = std::move(share); }
   [[nodiscard]] Share& share() const noexcept { return *share_; }
+  // Puts the flow at the end of the list, or takes it out. Neither needs memory.
+  void keep_in(FlowsKept& list, std::uint64_t now) noexcept;
+  void take_from(FlowsKept& list) noexcept;
+  [[nodiscard]] bool is_kept() const noexcept { return not_kept_.empty(); }
   // The flow has left its link.
   void close();
   // Returns true if the flow may have a lane now. take_lane() makes the connection its lane.
@@ -87,8 +95,9 @@ class ServiceFlow final : public LaneClient,
  private:
   FrameMemory& memory() override;
   void message_ended(Sending::Slot slot, Fate fate) override;
+  void make_room_for_ends(std::size_t messages) override;
   bool begin(const Data& data, Arrival& arrival, Receiving::Destination& place) override;
-  void arrived(Arrival arrival) override;
+  void arrived(Arrival& arrival) override;
   void acknowledge() override;
   void asked_how_it_is(const Header& header);
   [[nodiscard]] std::optional<Refusal> why_not(const Data& data) const;
@@ -110,6 +119,8 @@ class ServiceFlow final : public LaneClient,
   const FlowName name_;
   const IdBytes from_;
   std::shared_ptr<Share> share_;
+  FlowsKept not_kept_;  // its entry of the list of the flows kept, while that is not there
+  const FlowsKept::iterator entry_ = not_kept_.begin();
   std::uint32_t rights_ = 0;
   Sending sending_{*this};
   Receiving receiving_{*this};

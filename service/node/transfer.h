@@ -52,7 +52,7 @@ class Transfer final : public EventTarget {
     for (const exs_iovec_t& piece : pieces) bytes += piece.iov_len;
   }
   void take(const exs_event_t& event) override;
-  void out_of_memory() override;
+  void out_of_memory() override {}  // take() has seen to it
 
   Link& link;
   Pieces pieces;

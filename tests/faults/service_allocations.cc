@@ -6,10 +6,14 @@
 #include <optional>
 
 #include "tests/faults/service_life.h"
+#include "tests/support/exs_fixture.h"
 #include "tests/support/failing_allocations.h"
 
 namespace exs::test {
 namespace {
+
+// With checks a round takes long, so there it is one in three.
+constexpr std::uint32_t kStep = kSanitized ? 3 : 1;
 
 // Allocations of the calling thread count, too: what a life does there is almost all calls of the library.
 void fail_each(const char* name, Way way, std::uint32_t how_many) {
@@ -17,7 +21,7 @@ void fail_each(const char* name, Way way, std::uint32_t how_many) {
   run_rounds(name, [&](std::uint32_t number, LifeReport& report) {
     std::optional<CountedCall> counted;
     const Faults faults{[&] {
-                          count_allocations({number, how_many, 0, 0});
+                          count_allocations({number * kStep, how_many, 0, 0});
                           counted.emplace();
                         },
                         [&] {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <new>
 #include <optional>
 #include <set>
 #include <vector>
@@ -61,10 +62,7 @@ class World {
     const Outgoing::Next frame = under_way_.front();
     under_way_.pop_front();
     switch (incoming_.turn_of(frame.number)) {
-      case Turns::MessageTurn::kNext:
-        incoming_.take();
-        delivered_.push_back(frame.slot);
-        break;
+      case Turns::MessageTurn::kNext: incoming_.take([&] { delivered_.push_back(frame.slot); }); break;
       case Turns::MessageTurn::kTakenBefore: break;
       case Turns::MessageTurn::kOutOfTurn: EXS_HOLD(!"a message was left out");
     }
@@ -306,11 +304,28 @@ BOOST_AUTO_TEST_CASE(no_more_than_sixty_four_are_on_the_way) {
   BOOST_TEST(outgoing.next()->slot == 100U);
 }
 
+BOOST_AUTO_TEST_CASE(what_its_taker_has_no_memory_for_is_not_accepted) {
+  Turns turns;
+  bool has_memory = false;
+  const auto take = [&](const Piece& /*piece*/) {
+    if (!has_memory) throw std::bad_alloc();
+  };
+  BOOST_CHECK_THROW(turns.take([&] { take({}); }), std::bad_alloc);
+  BOOST_TEST(turns.accepted() == 0U);
+  BOOST_TEST(turns.wait({1, true}) == 1U);
+  BOOST_CHECK_THROW(turns.take_whole_ones(take), std::bad_alloc);
+  BOOST_TEST(turns.accepted() == 0U);
+  BOOST_TEST(turns.waiting(1).what == 1U);
+  has_memory = true;
+  turns.take_whole_ones(take);
+  BOOST_TEST(turns.accepted() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_not_all_here_holds_up_what_comes_behind_it) {
   Turns turns;
   std::vector<std::uint32_t> taken;
-  const auto take = [&](Piece piece) { taken.push_back(piece.what); };
-  turns.take();
+  const auto take = [&](const Piece& piece) { taken.push_back(piece.what); };
+  turns.take([] {});
   BOOST_TEST(turns.wait({1, false}) == 2U);
   BOOST_TEST(turns.wait({2, true}) == 3U);
   BOOST_TEST(turns.wait({3, false}) == 4U);
@@ -325,7 +340,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_all_here_holds_up_what_comes_behind_it) {
   BOOST_CHECK(turns.turn_of(4) == Turns::MessageTurn::kOutOfTurn);
   BOOST_CHECK(turns.turn_of(5) == Turns::MessageTurn::kNext);
   // Expect: the way breaks, and the fourth comes again.
-  BOOST_TEST(turns.forget_waiting().size() == 1U);
+  turns.forget_waiting();
   BOOST_CHECK(turns.turn_of(4) == Turns::MessageTurn::kNext);
 }
 

@@ -70,16 +70,16 @@ void receive(Input& input) {
         const std::uint64_t number = input.near(before + 1);
         if (incoming.turn_of(number) != decltype(incoming.turn_of(0))::kNext) break;
         if (!incoming.has_waiting() && input.one_in(2)) {
-          incoming.take();
+          incoming.take([] {});
         } else {
           hold(incoming.wait({}) == number, "the next number");
         }
         break;
       }
       case 1: incoming.for_each_waiting([&](Item& item) { item.whole |= input.one_in(2); }); break;
-      case 2: incoming.take_whole_ones([](Item) {}); break;
+      case 2: incoming.take_whole_ones([](const Item&) {}); break;
       case 3:
-        if (input.one_in(8)) static_cast<void>(incoming.forget_waiting());
+        if (input.one_in(8)) incoming.forget_waiting();
         break;
       case 4: incoming.be_asked(); break;
       default: incoming.note_acknowledged(); break;
