@@ -208,11 +208,15 @@ class Connections(SocketsTest):
                 break
         self.exchange(client, server, 5)
 
+    def send_slowly(self, program, milliseconds):
+        """Nobody reads it, so it is few bytes: TCP blocks the sender when its buffers are full."""
+        program.do(f"import time; [(own.send(b'x'), time.sleep(0.001)) for _ in range({milliseconds})]")
+
     def test_the_other_end_makes_no_call(self):
         client, server = self.start(), self.start()
         self.connect(client, server)
         # Longer than the scheduler delays a program.
-        client.do("import time; end = time.monotonic() + 0.1; [own.send(b'x') for _ in iter(lambda: time.monotonic() < end, False)]")
+        self.send_slowly(client, 100)
         client.do("result = [own.send(b'x') for _ in range(100)]")
         self.assert_lanes(connection_of(client), "tcp", "tcp", "calling", "asking")
         # The caller also waits for the other end.
@@ -233,7 +237,7 @@ class Connections(SocketsTest):
         client, server = self.start(None), self.start()
         self.connect(client, server)
         # By then the called end has stopped looking.
-        server.do("import time; end = time.monotonic() + 6; [own.send(b'x') for _ in iter(lambda: time.monotonic() < end, False)]")
+        self.send_slowly(server, 6000)
         connection = connection_of(server)
         self.assert_lanes(connection, "tcp", "tcp", "plain", "peer-not-preloaded")
         self.assertEqual(connection["peer_pid"], client.pid)
