@@ -70,18 +70,17 @@ Result<Link*> Move::link_to(const sockaddr_storage& address, Silences silences) 
 void Move::report(const exs_svc_event_t& event) {
   Answer answer;
   answer.error = event.error;
-  const OwnedMessage message(const_cast<exs_svc_message_t*>(event.message));
-  if (event.type == EXS_SVC_EVT_REPLY) {
-    answer.status = static_cast<HandoverStatus>(event.status);
-    if (message != nullptr && message->items_count == 1) {
-      const auto* const start = static_cast<const std::uint8_t*>(message->items[0].data);
-      answer.record.assign(start, start + message->items[0].length);
-    }
-  } else if (state_ != State::kLooking ||
-             (event.type != EXS_SVC_EVT_PONG && event.type != EXS_SVC_EVT_LOST)) {
-    return;
+  const exs_svc_message_t* const message = event.message;
+  const bool is_reply = event.type == EXS_SVC_EVT_REPLY;
+  if (is_reply) answer.status = static_cast<HandoverStatus>(event.status);
+  if (is_reply && message != nullptr && message->items_count == 1) {
+    const auto* const start = static_cast<const std::uint8_t*>(message->items[0].data);
+    answer.record.assign(start, start + message->items[0].length);
   }
-  answer_ = std::move(answer);
+  const bool is_found =
+      state_ == State::kLooking && (event.type == EXS_SVC_EVT_PONG || event.type == EXS_SVC_EVT_LOST);
+  if (is_reply || is_found) answer_ = std::move(answer);
+  discard(event);
 }
 
 void Move::has_ended(Peer& peer) {

@@ -390,7 +390,10 @@ void Peer::stats_arrived(const Header& header, Bytes frame) {
 }
 
 void Peer::report_stats(const Stats& stats, int error) {
-  if (!std::exchange(asks_stats_, false) || is_closed_) return;
+  if (!asks_stats_) return;
+  if (!is_closed_) host_.make_room_for_events(1);
+  asks_stats_ = false;
+  if (is_closed_) return;
   const exs_svc_stats_t said{stats.open_ns,       stats.messages, stats.replies,     stats.mailbox,
                              stats.requests_open, stats.flows,    stats.windows_free};
   Items items;

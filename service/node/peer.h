@@ -49,6 +49,7 @@ class PeerHost {
   static constexpr unsigned kConnectDoublingsMax = 5;
   virtual Result<Link*> link_to(const sockaddr_storage& address, Silences silences) = 0;
   [[nodiscard]] virtual std::uint64_t silent_ns() const noexcept = 0;
+  // Takes the event's message over, unless it throws.
   virtual void report(const exs_svc_event_t& event) = 0;
   // So many reports in this step need no memory.
   virtual void make_room_for_events(std::size_t count) = 0;

@@ -26,6 +26,7 @@ using FlowsKept = std::list<std::pair<FlowName, std::uint64_t>>;
 
 class ServiceHost {
  public:
+  // Takes the event's message over, unless it throws.
   virtual void report(const exs_svc_event_t& event) = 0;
   // So many reports in this step need no memory.
   virtual void make_room_for_events(std::size_t count) = 0;
