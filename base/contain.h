@@ -5,8 +5,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cerrno>
 #include <new>
 #include <utility>
+
+#include "base/status.h"
 
 namespace exs {
 
@@ -17,6 +20,16 @@ void contain(Step&& step, Instead&& instead) noexcept {
     std::forward<Step>(step)();
   } catch (const std::bad_alloc&) {
     std::forward<Instead>(instead)();
+  }
+}
+
+// Returns what the step returns, or ENOMEM.
+template <typename Step>
+Status contained_status(Step&& step) noexcept {
+  try {
+    return std::forward<Step>(step)();
+  } catch (const std::bad_alloc&) {
+    return Status(ENOMEM);
   }
 }
 

@@ -132,12 +132,7 @@ Acceptor::Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescripto
 
 void Acceptor::post(const Accept& accept) {
   shard_->assert_held();
-  Status status(ENOMEM);
-  const auto step = [&] {
-    const Status taken = take_in(accept);  // by itself: contain.h tells why
-    status = taken;
-  };
-  contain(step, [] {});
+  const Status status = contained_status([&] { return take_in(accept); });
   if (!status.ok()) return finish(accept, status.error(), -1);
   match();
 }

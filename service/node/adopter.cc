@@ -40,13 +40,8 @@ void Adopter::take(const exs_svc_message_t& request) {
   if (head && head->step == HandoverStep::kPrepare) {
     answer.status = prepare(*head, request);
   } else if (head) {
-    answer.status = HandoverStatus::kNoMemory;
-    contain(
-        [&] {
-          const HandoverStatus done = commit(*head, answer.record);
-          answer.status = done;
-        },
-        [] {});
+    contain([&] { answer.status = commit(*head, answer.record); },
+            [&] { answer.status = HandoverStatus::kNoMemory; });
   }
   if (say(answer)) answers_.pop_back();
 }

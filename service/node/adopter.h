@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "base/room.h"
 #include "base/status.h"
 #include "service/node/service.h"
 
@@ -48,7 +49,7 @@ class Adopter final : public ServiceHost {
 
   // ServiceHost, of the endpoint
   void report(const exs_svc_event_t& event) override { told_.push_back(event); }
-  void make_room_for_events(std::size_t count) override { told_.reserve(told_.size() + count); }
+  void make_room_for_events(std::size_t count) override { make_room(told_, told_.size() + count); }
   void take_back(const CallName&) override {}
   PendingAcks& pending_acks() override { return host_.pending_acks(); }
   FrameMemory& memory() override { return host_.memory(); }

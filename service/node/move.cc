@@ -140,14 +140,8 @@ void Move::prepare() {
 void Move::commit() {
   enter(State::kCommitting);
   node_.give_up_name(service_);
-  Status asked(ENOMEM);
-  contain(
-      [&] {
-        const Status done = ask(HandoverStep::kCommit, {});  // by itself: contain.h tells why
-        asked = done;
-      },
-      [] {});
-  if (!asked.ok()) fail(asked.error());
+  if (const Status asked = contained_status([&] { return ask(HandoverStep::kCommit, {}); }); !asked.ok())
+    fail(asked.error());
 }
 
 Status Move::ask(HandoverStep step, Transfer::Pieces longs, std::uint64_t limit_ns) {

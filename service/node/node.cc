@@ -7,6 +7,7 @@
 
 #include "base/kernel.h"
 #include "base/refusal.h"
+#include "base/room.h"
 #include "service/names/address.h"
 
 namespace exs::svc {
@@ -191,7 +192,7 @@ exs_svc_peer* Node::open_peer(exs_svc* from, const IdBytes& id, const std::optio
   if (from != nullptr) config.from = from->key();
   auto peer = std::make_unique<exs_svc_peer>(static_cast<PeerHost&>(*this), std::move(config));
   exs_svc_peer* const opened = peer.get();
-  ended_.reserve(peers_.size() + 1);
+  make_room(ended_, peers_.size() + 1);
   peers_.emplace(opened, std::move(peer));
   return opened;
 }

@@ -158,13 +158,7 @@ class Node : private LinkClient,
   // `connect` fails, or throws, before anything has begun; then there is no link.
   template <typename Connect>
   Status begin_link(Link& link, const Connect& connect) EXS_REQUIRES(lock_) {
-    Status begun(ENOMEM);
-    contain(
-        [&] {
-          const Status made = connect();  // by itself: contain.h tells why
-          begun = made;
-        },
-        [] {});
+    const Status begun = contained_status(connect);
     if (!begun.ok()) links_.erase(&link);
     return begun;
   }

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/contain.h"
+#include "base/room.h"
 #include "service/names/address.h"
 #include "service/node/node.h"
 
@@ -43,7 +44,7 @@ Result<Link*> Node::link_to(const sockaddr_storage& address, Silences silences) 
 Link& Node::new_link() {
   auto made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_, config_.silent_ms);
   Link& link = *made;
-  gone_.reserve(links_.size() + 1);
+  make_room(gone_, links_.size() + 1);
   links_.emplace(&link, std::move(made));
   return link;
 }
@@ -62,7 +63,7 @@ void Node::accepted(const exs_event_t& event) {
   std::unique_ptr<Link> made;
   try {
     made = std::make_unique<Link>(static_cast<LinkClient&>(*this), queue_, pool_, config_.silent_ms);
-    gone_.reserve(links_.size() + 1);
+    make_room(gone_, links_.size() + 1);
     links_.reserve(links_.size() + 1);  // so that emplace() throws before it takes the link
   } catch (const std::bad_alloc&) {
     return close_at_once(socket);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/contain.h"
+#include "base/room.h"
 #include "base/undo.h"
 #include "service/node/node.h"
 
@@ -38,12 +39,7 @@ Result<exs_svc*> Node::adopt_service(Service::Config config) {
                                            *waiting, std::move(endpoint));
   adopters_.reserve(adopters_.size() + 1);
   departed_.emplace(waiting, std::move(service));
-  Status taken;
-  try {
-    taken = take_name(adopter->endpoint());
-  } catch (const std::bad_alloc&) {
-    taken = Status(ENOMEM);
-  }
+  const Status taken = contained_status([&]() EXS_REQUIRES(lock_) { return take_name(adopter->endpoint()); });
   if (!taken.ok()) {
     adopter.reset();
     departed_.erase(waiting);
@@ -119,7 +115,7 @@ exs_svc_peer* Node::open_peer_of(Move& move, Peer::Config config) {
   lock_.assert_held();
   auto peer = std::make_unique<exs_svc_peer>(static_cast<PeerHost&>(move), std::move(config));
   exs_svc_peer* const opened = peer.get();
-  ended_.reserve(peers_.size() + 1);
+  make_room(ended_, peers_.size() + 1);
   peers_.emplace(opened, std::move(peer));
   return opened;
 }

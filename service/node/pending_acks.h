@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/room.h"
 
 namespace exs::svc {
 
@@ -29,8 +30,8 @@ class PendingAcks {
  public:
   // Call it for each source, once, and forget() when it goes.
   void enroll() {
-    make_room(due_);
-    make_room(deferred_);
+    make_room(due_, sources_ + 1);
+    make_room(deferred_, sources_ + 1);
     ++sources_;
   }
   void add(AckSource& source) noexcept { add(due_, source, source.is_due); }
@@ -47,9 +48,6 @@ class PendingAcks {
   void flush_deferred() { flush(deferred_, &AckSource::is_deferred); }
 
  private:
-  void make_room(std::vector<AckSource*>& list) const {
-    if (list.capacity() <= sources_) list.reserve(2 * sources_ + 1);
-  }
   static void add(std::vector<AckSource*>& list, AckSource& source, bool& is_listed) noexcept {
     if (is_listed) return;
     list.push_back(&source);

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/contain.h"
+#include "base/room.h"
 #include "service/node/service.h"
 
 namespace exs::svc {
@@ -160,7 +161,7 @@ void ServiceFlow::arrived(Arrival& arrival) {
   if (arrival.why) return refuse(arrival);
   if (arrival.message == nullptr) return service_.host().pending_acks().add(*this);
   const bool is_request = (arrival.kind & kIsRequest) != 0;
-  if (is_request && calls_.size() == calls_.capacity()) calls_.reserve(2 * calls_.size() + 1);
+  if (is_request) make_room(calls_, calls_.size() + 1);
   exs_svc_event_t event{};
   event.type = is_request ? EXS_SVC_EVT_REQUEST : EXS_SVC_EVT_MESSAGE;
   event.handle = service_.handle();

@@ -15,7 +15,7 @@ namespace exs::test {
 namespace {
 
 constexpr std::uint32_t kCallsMax = 5000;
-constexpr std::uint32_t kStep = kSanitized ? 3 : 1;
+constexpr std::uint32_t kStep = kSanitized ? 3 : 1;  // with checks a round takes long
 constexpr std::uint32_t kRoundsAtOnce = 4;
 constexpr int kRoundsToAgree = 3;
 
