@@ -10,54 +10,13 @@
 #include <thread>
 
 #include "base/annotations.h"
+#include "base/biased_lock.h"
 #include "base/check.h"
 
 namespace exs {
 
-// Its holder may touch the shard. Debug builds know which thread that is. Thread: any.
-class EXS_CAPABILITY("drive lock") DriveLock {
- public:
-  void lock() EXS_ACQUIRE() {
-    int was = kFree;
-    if (!state_.compare_exchange_strong(was, kHeld, std::memory_order_acquire)) {
-      while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree) state_.wait(kAwaited);
-    }
-    note_holder();
-  }
-  [[nodiscard]] bool try_lock() EXS_TRY_ACQUIRE(true) {
-    int was = kFree;
-    if (!state_.compare_exchange_strong(was, kHeld, std::memory_order_acquire)) return false;
-    note_holder();
-    return true;
-  }
-  // Sequentially consistent, so later loads are not moved before it: release_and_combine() relies on that.
-  void unlock() EXS_RELEASE() {
-#ifdef EXS_DEBUG
-    holder_.store({}, std::memory_order_relaxed);
-#endif
-    if (state_.exchange(kFree, std::memory_order_seq_cst) == kAwaited) state_.notify_one();
-  }
-  void assert_held() const EXS_ASSERT_CAPABILITY(this) {
-#ifdef EXS_DEBUG
-    EXS_CHECK(holder_.load(std::memory_order_relaxed) == std::this_thread::get_id());
-#endif
-  }
-
- private:
-  void note_holder() {
-#ifdef EXS_DEBUG
-    holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-#endif
-  }
-
-  // kAwaited: held, and a thread may be asleep until it is free.
-  static constexpr int kFree = 0, kHeld = 1, kAwaited = 2;
-
-  std::atomic<int> state_{kFree};
-#ifdef EXS_DEBUG
-  std::atomic<std::thread::id> holder_;  // written by the holder, read by assert_held of any thread: a hint
-#endif
-};
+// Its holder may touch the shard.
+using DriveLock = BiasedLock<LockWait::kAsleep>;
 
 // Debug builds know which thread holds it.
 class EXS_CAPABILITY("mutex") Mutex {

@@ -16,21 +16,24 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/process_barrier.h"
+#include "base/thread_record.h"
+
 namespace exs {
 
 class ReadSection {
  public:
   // A section inside another one of the same thread is part of the outer one.
   // The first of a thread throws std::bad_alloc where there is no memory for it.
-  ReadSection() : reader_(mine_ != nullptr ? *mine_ : enroll()) {
-    const std::uint64_t before = reader_.turns.load(std::memory_order_relaxed);
+  ReadSection() : record_(ThreadRecord::mine() != nullptr ? *ThreadRecord::mine() : ThreadRecord::enroll()) {
+    const std::uint64_t before = record_.turns.load(std::memory_order_relaxed);
     is_first_ = before % 2 == 0;
     if (!is_first_) return;
-    if (barriers_ours_.load(std::memory_order_relaxed)) {
-      reader_.turns.exchange(before + 1, std::memory_order_seq_cst);
+    if (!ProcessBarrier::is_available()) {
+      record_.turns.exchange(before + 1, std::memory_order_seq_cst);
       return;
     }
-    reader_.turns.store(before + 1, std::memory_order_relaxed);
+    record_.turns.store(before + 1, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~ReadSection() { leave(); }
@@ -38,35 +41,13 @@ class ReadSection {
   void leave() noexcept {
     if (!is_first_) return;
     is_first_ = false;
-    reader_.turns.store(reader_.turns.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    record_.turns.store(record_.turns.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   ReadSection(const ReadSection&) = delete;
   ReadSection& operator=(const ReadSection&) = delete;
 
-  // Call it before the first section, and again in a child after fork.
-  static void prepare();
-  // Call it in the only thread of a child after fork.
-  static void forget_other_threads();
-
  private:
-  friend void wait_for_readers();
-  friend class ReaderList;
-
-  // One per thread, alone on its cache line. `turns` is odd while the thread is inside a section; only
-  // removers read the counters of other threads.
-  struct alignas(64) Reader {
-    std::atomic<std::uint64_t> turns{0};
-  };
-  static Reader& enroll();
-  // Makes this thread's removals visible to other threads, and their entries into sections visible to this
-  // thread.
-  static void make_visible();
-
-  // The library is loaded with the program or soon after it, so the fast way to reach it may be used.
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local Reader* mine_;
-  static std::atomic<bool> barriers_ours_;
-
-  Reader& reader_;
+  ThreadRecord& record_;
   bool is_first_ = false;
 };
 

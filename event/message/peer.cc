@@ -77,7 +77,7 @@ void Peer::connect() {
     connect_until_ns_ = endpoint_.shard()->clock().deadline_after(options.connect_limit_ns);
   state_ = State::kConnecting;
   session_ = std::make_shared<LinkSession>(endpoint_.shard(),
-                                           std::make_shared<KernelDescriptor>(std::move(*opened)), options);
+                                           KernelDescriptor::own(std::move(*opened)), options);
   session_->serve(*this);
   session_->connect(address, address_bytes(*as_sockaddr(address)), {});
 }
@@ -110,7 +110,7 @@ void Peer::take(AcceptableRequest request, const Reason& why_no_device) {
   endpoint_.introduce(options.wishes.introduction, rank_);
   // What needs memory comes before any change.
   auto session = std::make_shared<LinkSession>(
-      endpoint_.shard(), std::make_shared<KernelDescriptor>(UniqueFd(request.request->release_descriptor())),
+      endpoint_.shard(), KernelDescriptor::own(UniqueFd(request.request->release_descriptor())),
       options);
   if (connects) drop_session();
   alarm_.drop();

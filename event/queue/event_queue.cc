@@ -36,8 +36,18 @@ void send(const exs_signal_t& signal) {
 
 }  // namespace
 
+std::atomic<std::uint64_t> EventQueue::next_id_{1};
+
 EventQueue::EventQueue(std::size_t depth, std::shared_ptr<Shard> home)
     : home_(std::move(home)), follower_fd_(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), depth_(depth) {}
+
+EventQueue::~EventQueue() {
+  LockGuard guard(mutex_);
+  for (; !entries_.empty(); entries_.drop_front()) {
+    const QueuedEvent& entry = entries_.front();
+    if (entry.counted != nullptr && entry.counted->remove_at_end()) entry.number->leave();
+  }
+}
 
 bool EventQueue::take_slot() {
   if (closed_ || reserved_ >= depth_) return false;
@@ -200,8 +210,9 @@ void EventQueue::take_front(exs_event_t& out) {
     out = notice->take();
     entry.notice = nullptr;
   }
-  // The last reference closes the kernel descriptor, or destroys the notice.
-  entry.held = nullptr;
+  // The last event of a socket that is gone closes the kernel descriptor; the last reference destroys the notice.
+  let_number_go(entry);
+  if (entry.held) entry.held = nullptr;
   entries_.drop_front();
   count_.store(entries_.count(), std::memory_order_relaxed);
 }

@@ -36,6 +36,15 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   static constexpr std::uint64_t kDefaultSpinNs = 50'000;
 
   EventQueue(std::size_t depth, std::shared_ptr<Shard> home);
+  ~EventQueue();
+  EventQueue(const EventQueue&) = delete;
+  EventQueue& operator=(const EventQueue&) = delete;
+
+  template <typename Step>
+  auto with_lock(Step&& step) EXS_EXCLUDES(mutex_) {
+    LockGuard guard(mutex_);
+    return std::forward<Step>(step)();
+  }
 
   // False: no slot is free. A reserved slot needs no more memory.
   [[nodiscard]] bool reserve() EXS_EXCLUDES(mutex_);
@@ -54,7 +63,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
     mutex_.lock();
     QueuedEvent& entry = entries_.append();
     std::forward<Make>(make)(entry.event);
-    entry.held = number;
+    keep_number(entry, number);
     added();
     unlock_and_notify();
   }
@@ -143,8 +152,10 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
  private:
   struct QueuedEvent {
     exs_event_t event{};
-    std::shared_ptr<void> held;     // the descriptor number in the event, or the notice
-    SummedEvent* notice = nullptr;  // the event is made when it is taken
+    KernelDescriptor* number = nullptr;          // the one in the event, where this queue counts the events of it
+    KernelDescriptor::Events* counted = nullptr;  // likewise
+    std::shared_ptr<void> held;                  // the number where it does not, or the notice
+    SummedEvent* notice = nullptr;               // the event is made when it is taken
   };
   // Recipients of a notification, once the mutex is free.
   struct Recipients {
@@ -164,6 +175,20 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   void unlock_and_notify() EXS_RELEASE(mutex_);
   // The waiter to wake, once the mutex is free, because slots have become free. Null: there is none.
   [[nodiscard]] std::shared_ptr<WaitLine::Waiter> next_waiter() EXS_REQUIRES(mutex_);
+  void keep_number(QueuedEvent& entry, const std::shared_ptr<KernelDescriptor>& number) EXS_REQUIRES(mutex_) {
+    if (!number) return;
+    entry.counted = number->events_in(*this, id_);
+    if (entry.counted == nullptr) {
+      entry.held = number;
+      return;
+    }
+    entry.number = number.get();
+    entry.counted->add();
+  }
+  void let_number_go(QueuedEvent& entry) EXS_REQUIRES(mutex_) {
+    KernelDescriptor::Events* const counted = std::exchange(entry.counted, nullptr);
+    if (counted != nullptr && counted->remove()) entry.number->leave();
+  }
   // Removes the event at the front and frees its slot, unless a notice keeps it.
   void take_front(exs_event_t& out) EXS_REQUIRES(mutex_);
   void begin_taking() EXS_EXCLUDES(mutex_);
@@ -175,6 +200,9 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
 
   static constexpr std::uint32_t kTakesPerLook = 8;
 
+  static std::atomic<std::uint64_t> next_id_;
+
+  const std::uint64_t id_ = next_id_.fetch_add(1, std::memory_order_relaxed);  // never another queue's
   const std::shared_ptr<Shard> home_;
   const UniqueFd follower_fd_;
   std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};  // written by exs_qmodify, read by waiting threads; a hint
@@ -189,7 +217,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
 
   std::atomic<std::size_t> count_{0};  // of entries_; written under the mutex, read without it
 
-  LeafLock mutex_;
+  BiasedLock<LockWait::kAwake> mutex_;
   Fifo<QueuedEvent> entries_ EXS_GUARDED_BY(mutex_);
   std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events, pending operations and notices
   std::size_t notices_ EXS_GUARDED_BY(mutex_) = 0;   // not ended

@@ -7,8 +7,45 @@
 #include <cerrno>
 
 #include "base/kernel.h"
+#include "event/queue/event_queue.h"
 
 namespace exs {
+
+std::shared_ptr<KernelDescriptor> KernelDescriptor::own(UniqueFd descriptor) {
+  return {new KernelDescriptor(std::move(descriptor)), Retire()};
+}
+
+std::shared_ptr<KernelDescriptor> KernelDescriptor::adopt(int number, std::uint64_t cookie) {
+  return {new KernelDescriptor(number, cookie), Retire()};
+}
+
+KernelDescriptor::Events* KernelDescriptor::make_events_in(EventQueue& queue, std::uint64_t queue_id) noexcept {
+  const LockGuard guard(events_lock_);
+  for (Events& events : events_) {
+    const bool is_free = events.queue_id_.load(std::memory_order_relaxed) == 0 ||
+                         (events.queue_.expired() && events.state_.load(std::memory_order_acquire) == 0);
+    if (!is_free) continue;
+    events.queue_ = queue.weak_from_this();
+    events.queue_id_.store(queue_id, std::memory_order_relaxed);
+    return &events;
+  }
+  return nullptr;
+}
+
+// No owner is left, so no event comes any more.
+void KernelDescriptor::retire() noexcept {
+  for (Events& events : events_) {
+    const std::shared_ptr<EventQueue> queue = events.queue_.lock();
+    users_.fetch_add(1, std::memory_order_relaxed);
+    const auto set_awaited = [&] {
+      return events.state_.fetch_or(Events::kAwaited, std::memory_order_acq_rel) != 0;
+    };
+    // A queue that is gone may be dropping its events at this moment.
+    const bool is_awaited = queue ? queue->with_lock(set_awaited) : set_awaited();
+    if (!is_awaited) leave();
+  }
+  leave();
+}
 
 // A kernel that refuses to say is no proof that the number of a socket of ours is another's.
 bool KernelDescriptor::means(const Cookie& cookie) const noexcept {

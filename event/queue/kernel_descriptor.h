@@ -1,5 +1,9 @@
-// The kernel descriptor behind an exs descriptor, and so its number. Shared by the socket, its session and
-// every event that names the number: the kernel may hand the number out again only when all are gone.
+// The kernel descriptor behind an exs descriptor, and so its number. The socket and its session own it, and every event that names the
+// number keeps it: the kernel may hand the number out again only when all are gone.
+//
+// Events come and go millions of times a second, so they are no owners. A queue counts those of its own in the descriptor, under its
+// own lock, and the last owner leaves the descriptor to the queues that still hold events of it. There is room for the counts of two
+// queues, those of sends and of receives; events in others are owners.
 //
 // An adopted descriptor is the application's, which may close it and get its number for another socket at any
 // time: call is_there() before every use. A close between is_there() and the use cannot be excluded. The number
@@ -7,26 +11,65 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
+#include "base/drive_lock.h"
 #include "base/socket_cookie.h"
 #include "base/unique_fd.h"
 
 namespace exs {
 
+class EventQueue;
+
 // Thread: any.
 class KernelDescriptor {
  public:
-  explicit KernelDescriptor(UniqueFd descriptor) noexcept
-      : number_(descriptor.get()), cookie_(socket_cookie(number_)), descriptor_(std::move(descriptor)) {}
-  ~KernelDescriptor();
+  // A queue's count of the events that name the number.
+  class Events {
+   public:
+    // --- Requires the lock of the queue ---
+    void add() noexcept { state_.store(state_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+    // One has been dequeued. True: it was the last, and no owner is left: call KernelDescriptor::leave().
+    [[nodiscard]] bool remove() noexcept {
+      const std::uint32_t left = state_.load(std::memory_order_relaxed) - 1;
+      state_.store(left, std::memory_order_relaxed);
+      return left == kAwaited;
+    }
+    // Likewise of a queue that nobody else refers to any more.
+    [[nodiscard]] bool remove_at_end() noexcept {
+      return state_.fetch_sub(1, std::memory_order_acq_rel) == (kAwaited | 1);
+    }
+
+   private:
+    friend class KernelDescriptor;
+    static constexpr std::uint32_t kAwaited = 1U << 31;  // no owner is left
+
+    std::atomic<std::uint64_t> queue_id_{0};
+    std::atomic<std::uint32_t> state_{0};
+    std::weak_ptr<EventQueue> queue_;
+  };
+
+  static std::shared_ptr<KernelDescriptor> own(UniqueFd descriptor);
+  static std::shared_ptr<KernelDescriptor> adopt(int number, std::uint64_t cookie);
   KernelDescriptor(const KernelDescriptor&) = delete;
   KernelDescriptor& operator=(const KernelDescriptor&) = delete;
-  // Adopts the application's socket.
-  KernelDescriptor(int number, std::uint64_t cookie) noexcept
-      : number_(number), cookie_(cookie), adopted_(true) {}
+
+  // --- Requires the lock of `queue` ---
+  // Null: there is no room for its count.
+  [[nodiscard]] Events* events_in(EventQueue& queue, std::uint64_t queue_id) noexcept {
+    for (Events& events : events_) {
+      if (events.queue_id_.load(std::memory_order_relaxed) == queue_id) return &events;
+    }
+    return make_events_in(queue, queue_id);
+  }
+  // The last event of a queue has gone after the last owner.
+  void leave() noexcept {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
 
   [[nodiscard]] int number() const noexcept { return number_; }
   [[nodiscard]] bool adopted() const noexcept { return adopted_; }
@@ -52,6 +95,18 @@ class KernelDescriptor {
 
  private:
   using Cookie = std::optional<std::uint64_t>;
+  // Of the last owner.
+  struct Retire {
+    void operator()(KernelDescriptor* descriptor) const noexcept { descriptor->retire(); }
+  };
+
+  explicit KernelDescriptor(UniqueFd descriptor) noexcept
+      : number_(descriptor.get()), cookie_(socket_cookie(number_)), descriptor_(std::move(descriptor)) {}
+  KernelDescriptor(int number, std::uint64_t cookie) noexcept
+      : number_(number), cookie_(cookie), adopted_(true) {}
+  ~KernelDescriptor();
+  [[nodiscard]] Events* make_events_in(EventQueue& queue, std::uint64_t queue_id) noexcept;
+  void retire() noexcept;
   [[nodiscard]] bool means(const Cookie& cookie) const noexcept;
 
   const int number_;
@@ -61,6 +116,9 @@ class KernelDescriptor {
   std::atomic<bool> lost_{false};
   std::atomic<bool> ours_{false};                      // adopted: taken over; written once, read by the shard
   mutable std::atomic<std::uint64_t> placeholder_{0};  // cookie of what has taken the socket's place
+  std::array<Events, 2> events_;
+  LeafLock events_lock_;              // of whoever gives a place to another queue
+  std::atomic<std::uint32_t> users_{1};  // the owners together, then each queue that they left it to
 };
 
 }  // namespace exs

@@ -221,7 +221,7 @@ Result<std::unique_ptr<PortListener>> Acceptor::open_listener() {
 
 void Acceptor::establish(Shard& shard, AcceptableRequest acceptable,
                          const std::shared_ptr<Handover>& handover) {
-  auto descriptor = std::make_shared<KernelDescriptor>(UniqueFd(acceptable.request->release_descriptor()));
+  auto descriptor = KernelDescriptor::own(UniqueFd(acceptable.request->release_descriptor()));
   auto session =
       std::make_shared<LinkSession>(shard.shared_from_this(), std::move(descriptor), options_.session);
   // A plain pointer: the session is the caller.

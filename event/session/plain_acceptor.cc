@@ -96,7 +96,7 @@ std::unique_ptr<ConnectionRequest> PlainAcceptor::accept_next() {
 void PlainAcceptor::establish(Shard& shard, AcceptableRequest acceptable,
                               const std::shared_ptr<Handover>& handover) {
   const int number = acceptable.request->descriptor();
-  auto descriptor = std::make_shared<KernelDescriptor>(number, socket_cookie(number).value_or(0));
+  auto descriptor = KernelDescriptor::adopt(number, socket_cookie(number).value_or(0));
   const SessionOptions& wishes = options().session;
   auto session =
       std::make_shared<PlainSession>(shard.shared_from_this(), std::move(descriptor), wishes.operations_max);

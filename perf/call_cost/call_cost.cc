@@ -118,7 +118,7 @@ class Pair {
     options.operations_max = kDepth;
     options.connect_limit_ns = 10'000'000'000;
     return std::make_shared<exs::LinkSession>(
-        shard_, std::make_shared<exs::KernelDescriptor>(std::move(descriptor)), options);
+        shard_, exs::KernelDescriptor::own(std::move(descriptor)), options);
   }
 
   void connect() {

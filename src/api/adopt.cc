@@ -85,7 +85,7 @@ std::shared_ptr<Socket> adopt(int number) {
         number);
     return nullptr;
   }
-  return std::make_shared<Socket>(std::make_shared<KernelDescriptor>(number, *cookie), domain,
+  return std::make_shared<Socket>(KernelDescriptor::adopt(number, *cookie), domain,
                                   SocketOptions(proto::SocketKind::kStream), state_of(number));
 }
 

@@ -39,7 +39,7 @@ void leave_library_to_parent() EXS_NO_THREAD_SAFETY_ANALYSIS {
   process().library = nullptr;
   process().users = 0;
   process().current = nullptr;
-  ReadSection::forget_other_threads();
+  ThreadRecord::forget_other_threads();
   unlock_log();
   OwnSockets::unlock();
   unlock_providers(ForkSide::kChild);
@@ -105,7 +105,7 @@ Status Library::prepare() {
   if (!chosen) return chosen.error();
   provider_wish_ = std::move(*chosen);
   if (const auto choice = choice_of(provider_wish_); !choice) return choice.error();
-  ReadSection::prepare();
+  ProcessBarrier::prepare();
   LockGuard guard(mutex_);
   shards_max_ = simulates_time() ? 1 : wished_shards();  // a thread that waits drives one
   next_shard_ = 0;

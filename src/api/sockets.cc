@@ -157,7 +157,7 @@ int exs_socket(int domain, int type, int protocol) {
     UniqueFd made(*number);
     SocketOptions options(type == SOCK_STREAM ? proto::SocketKind::kStream : proto::SocketKind::kMessage);
     options.provider = library.provider_wish();
-    const auto descriptor = std::make_shared<KernelDescriptor>(std::move(made));
+    const auto descriptor = KernelDescriptor::own(std::move(made));
     const auto socket = std::make_shared<Socket>(descriptor, domain, std::move(options));
     if (const Status status = insert_socket(library, socket); !status.ok()) return failure(status);
     return socket->number();

@@ -47,7 +47,9 @@ bool is_free(Lock& lock) EXS_NO_THREAD_SAFETY_ANALYSIS {
 BOOST_AUTO_TEST_SUITE(locks_test)
 
 BOOST_AUTO_TEST_CASE(no_addition_under_a_lock_is_lost) {
+  exs::ProcessBarrier::prepare();
   BOOST_TEST(sum_of_threads<DriveLock>() == 0);
+  BOOST_TEST(sum_of_threads<BiasedLock<LockWait::kAwake>>() == 0);
   BOOST_TEST(sum_of_threads<LeafLock>() == 0);
   BOOST_TEST(sum_of_threads<Mutex>() == 0);
 }

@@ -12,13 +12,14 @@
 #include <thread>
 #include <vector>
 
+using exs::ProcessBarrier;
 using exs::ReadSection;
 using exs::wait_for_readers;
 
 namespace read_section_test {
 
 struct Fixture {
-  Fixture() { ReadSection::prepare(); }
+  Fixture() { ProcessBarrier::prepare(); }
 };
 
 }  // namespace read_section_test
@@ -100,8 +101,8 @@ BOOST_AUTO_TEST_CASE(a_child_does_not_wait_for_the_threads_of_its_parent) {
   inside.wait(false);
   const pid_t child = ::fork();
   if (child == 0) {
-    ReadSection::forget_other_threads();
-    ReadSection::prepare();
+    exs::ThreadRecord::forget_other_threads();
+    ProcessBarrier::prepare();
     wait_for_readers();
     { const ReadSection section; }
     wait_for_readers();

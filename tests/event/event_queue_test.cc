@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(depth_follows_the_slots_taken) {
 }
 
 BOOST_AUTO_TEST_CASE(an_event_holds_its_descriptor_number) {
-  auto number = std::make_shared<KernelDescriptor>(UniqueFd(::eventfd(0, EFD_CLOEXEC)));
+  auto number = KernelDescriptor::own(UniqueFd(::eventfd(0, EFD_CLOEXEC)));
   const int descriptor = number->number();
   reserve(1);
   queue->push({}, number);

@@ -17,7 +17,7 @@ constexpr std::uint64_t kLimitNs = 100;
 
 struct Fixture : ShardFixture {
   std::shared_ptr<EventQueue> queue = std::make_shared<EventQueue>(4, shard);
-  std::shared_ptr<KernelDescriptor> number = std::make_shared<KernelDescriptor>(UniqueFd());
+  std::shared_ptr<KernelDescriptor> number = KernelDescriptor::own(UniqueFd());
   std::shared_ptr<int> owner = std::make_shared<int>(0);
   std::vector<std::uint64_t> ended_until;
   LateWatch watch{*shard,
