@@ -71,12 +71,14 @@ class Bias {
   static constexpr std::uint32_t kMostTurns = 65'536;
   static constexpr std::uint32_t kWorthwhileTurns = 4096;  // as owner, which have paid for the withdrawal
 
-  [[nodiscard]] static bool is_inside(std::uint32_t turns) noexcept { return turns % 2 != 0; }
+  [[nodiscard]] static bool is_inside(std::uint32_t turns) noexcept {
+    return turns % 2 != 0;
+  }
   void free_place() noexcept;
 
   std::atomic<Place*> owner_{nullptr};  // the owner's place for this lock
-  Place* place_ = nullptr;              // likewise; also that of a former owner which was inside when it was asked
-  ThreadRecord* placed_ = nullptr;      // whose it is
+  Place* place_ = nullptr;  // likewise; also that of a former owner which was inside when it was asked
+  ThreadRecord* placed_ = nullptr;  // whose it is
   const ThreadRecord* last_ = nullptr;
   std::uint32_t granted_at_ = 0;
   std::uint32_t in_a_row_ = 0;

@@ -40,7 +40,8 @@ class EXS_CAPABILITY("biased lock") BiasedLock {
       return true;
     }
     std::uint32_t was = kFree;
-    if (!state_.compare_exchange_strong(was, kHeld, std::memory_order_acquire) && !try_acquire(was)) return false;
+    if (!state_.compare_exchange_strong(was, kHeld, std::memory_order_acquire) && !try_acquire(was))
+      return false;
     taken(false);
     return true;
   }
@@ -66,9 +67,11 @@ class EXS_CAPABILITY("biased lock") BiasedLock {
  private:
   static constexpr std::uint32_t kFree = 0;
   static constexpr std::uint32_t kHeld = 1;
-  static constexpr std::uint32_t kAwaited = 2;      // held, and a thread may be asleep until it is not
-  static constexpr std::uint32_t kBiased = 3;       // not held by the word; a thread may own it, or be inside still
-  static constexpr std::uint32_t kWithdrawing = 4;  // as kBiased, for the moment in which a thread tries to take it
+  static constexpr std::uint32_t kAwaited = 2;  // held, and a thread may be asleep until it is not
+  static constexpr std::uint32_t kBiased =
+      3;  // not held by the word; a thread may own it, or be inside still
+  static constexpr std::uint32_t kWithdrawing =
+      4;  // as kBiased, for the moment in which a thread tries to take it
 
   void taken(bool by_bias) noexcept {
     by_bias_ = by_bias;

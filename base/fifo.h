@@ -43,6 +43,10 @@ class Fifo {
     while (capacity_ < count) grow();
   }
 
+  // append() needs no memory.
+  [[nodiscard]] bool has_room() const noexcept { return count_ < capacity_; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
   // Returns the new last entry for the caller to fill in. It may still hold the value of an entry that was
   // dropped.
   T& append() {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/drive_lock.h"
 #include "base/lazy.h"
+#include "base/locks.h"
 #include "base/room.h"
 
 namespace exs {

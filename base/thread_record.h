@@ -14,12 +14,13 @@ namespace exs {
 struct alignas(64) ThreadRecord {
   static constexpr std::size_t kPlaces = 8;
 
-  std::atomic<std::uint64_t> turns{0};                      // odd: in a read section
+  std::atomic<std::uint64_t> turns{0};                       // odd: in a read section
   std::array<std::atomic<std::uint32_t>, kPlaces> inside{};  // odd: inside of the lock that has this place
-  std::atomic<std::uint32_t> given{0};                      // the places that locks have, a bit set
+  std::atomic<std::uint32_t> given{0};                       // the places that locks have, a bit set
 
   [[nodiscard]] bool has(const std::atomic<std::uint32_t>* place) const noexcept {
-    return reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(inside.data()) < sizeof inside;
+    return reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(inside.data()) <
+           sizeof inside;
   }
   // Null: the calling thread has none yet.
   [[nodiscard]] static ThreadRecord* mine() noexcept { return mine_; }
@@ -28,7 +29,8 @@ struct alignas(64) ThreadRecord {
   // Calls `visit(record)` for each thread that lives, one call of this function at a time.
   template <typename Visit>
   static void for_each(const Visit& visit) {
-    each([](const ThreadRecord& record, const void* body) { (*static_cast<const Visit*>(body))(record); }, &visit);
+    each([](const ThreadRecord& record, const void* body) { (*static_cast<const Visit*>(body))(record); },
+         &visit);
   }
   // Call it in the only thread of a child after fork.
   static void forget_other_threads();

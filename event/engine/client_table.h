@@ -46,6 +46,7 @@ class ClientTable {
     return found == nullptr ? nullptr : found->client.get();
   }
   void destroy_removed() { removed_.clear(); }
+  [[nodiscard]] bool has_removed() const noexcept { return !removed_.empty(); }
   // At least the number of clients.
   [[nodiscard]] std::size_t slots() const noexcept { return slots_.size(); }
   void destroy_all() {

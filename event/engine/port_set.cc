@@ -92,6 +92,14 @@ void PortSet::note_arrivals(PortSlot& slot, std::uint64_t now_ns) {
                   std::memory_order_relaxed);
   slot.arrivals = arrivals;
   slot.busy_ns = busy_ns_ = now_ns;
+  shown_ = slot.port->shows_in_memory() ? &slot : nullptr;
+}
+
+bool PortSet::take_news(std::uint64_t now_ns, const bool& enough) {
+  PortSlot& slot = *shown_;
+  const bool is_all = slot.port->take_news(enough);
+  note_arrivals(slot, now_ns);
+  return !is_all || slot.port->has_completions();
 }
 
 void PortSet::flush() {

@@ -69,6 +69,12 @@ class PortSet {
   void poll_all(std::uint64_t now_ns, const ReadyPorts& ready);
   // Polls memory, and the `ready` ports. `now_ns` may be slightly old. False: something needs poll_all().
   [[nodiscard]] bool poll_memory(std::uint64_t now_ns, const ReadyPorts& ready);
+  // look_at_memory() may find something.
+  [[nodiscard]] bool has_shown_memory() const { return shown_ != nullptr; }
+  // Of the port that was the last to show something: it has more.
+  [[nodiscard]] bool has_news() const { return shown_->port->has_news(); }
+  // Takes in what that port has. True: there are completions to take.
+  [[nodiscard]] bool take_news(std::uint64_t now_ns, const bool& enough);
   void flush();
   // Flushes posts, and passes every available completion to `take`. False: there was none.
   template <typename Take>
@@ -109,7 +115,8 @@ class PortSet {
   std::array<Reason, kRoles.size()> missing_;
   Readiness* readiness_ = nullptr;
   std::array<Completion, 64>
-      completions_;  // a member, because initializing it on every call takes measurable time
+      completions_;            // a member, because initializing it on every call takes measurable time
+  PortSlot* shown_ = nullptr;  // the last to show something, if it shows that in memory
   bool armed_ = false;
   std::uint64_t busy_ns_ = 0;               // when something last arrived at any port
   std::atomic<std::uint64_t> arrivals_{0};  // a hint, written by the shard and read by waiting threads

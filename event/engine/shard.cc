@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "base/backoff.h"
+#include "base/contain.h"
 #include "base/kernel.h"
 #include "base/room.h"
+#include "base/undo.h"
 #include "src/proto/connection.h"
 
 namespace exs {
@@ -118,14 +120,16 @@ void Shard::submit(Command command) {
   release_and_combine();
 }
 
-void Shard::release_and_combine() {
-  bool more = true;
-  while (more) {
+// They are other threads' commands: what this thread has done stays done, whatever becomes of them.
+void Shard::combine() noexcept {
+  while (commands_.waiting() && lock_.try_lock()) {
+    contain(
+        [this]() EXS_NO_THREAD_SAFETY_ANALYSIS {
+          run_commands();
+          settle();
+        },
+        [] {});
     lock_.unlock();
-    more = commands_.waiting() && lock_.try_lock();
-    if (!more) return;
-    run_commands();
-    settle();
   }
 }
 
@@ -186,6 +190,45 @@ bool Shard::poll_memory_and_settle(const ReadyPorts& ready) {
   settle();
   ports_.disarm();
   return all;
+}
+
+bool Shard::look_briefly(unsigned looks, CallersEvents& caller, const bool& is_full) {
+  if (!lock_.try_lock()) return false;
+  const bool is_brief = ports_.has_shown_memory() && !commands_.waiting() && !watch_.has_sleepers();
+  if (is_brief) {
+    watch_.note_memory_poll();
+    unsigned left = looks;
+    while (!ports_.has_news() && --left > 0 && !commands_.waiting()) continue;
+    if (left > 0 && (take_news_for(caller, is_full) || has_remains())) settle();
+    if (left != looks) end_brief_look();
+  }
+  release_and_combine();
+  return is_brief;
+}
+
+// What a look does besides, unless it found something at once.
+void Shard::end_brief_look() {
+  bursts_.set_poster_overdue(false);
+  end_burst();
+  ports_.disarm();
+}
+
+bool Shard::take_news() noexcept {
+  lock_.assert_held();
+  if (!ports_.has_shown_memory() || !ports_.has_news()) return false;
+  contain(
+      [this]() EXS_NO_THREAD_SAFETY_ANALYSIS {
+        const bool is_enough = false;
+        if (ports_.take_news(polled_ns_, is_enough) || has_remains()) settle();
+      },
+      [] {});
+  return true;
+}
+
+bool Shard::take_news_for(CallersEvents& caller, const bool& is_full) {
+  caller_ = &caller;
+  const Undo leave([this]() EXS_NO_THREAD_SAFETY_ANALYSIS { caller_ = nullptr; });
+  return ports_.take_news(polled_ns_, is_full);
 }
 
 // Repeats until no step has consequences. This ends because it takes no new input from the network.

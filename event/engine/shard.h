@@ -55,6 +55,8 @@
 
 namespace exs {
 
+struct CallersEvents;
+
 class Shard final : public std::enable_shared_from_this<Shard>, private EngineClient, private Company {
  public:
   static Result<std::shared_ptr<Shard>> create(ProviderSet& providers,
@@ -104,6 +106,14 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
     release_and_combine();
     return done;
   }
+  // Likewise for a step that has no consequences at all, where no command waits.
+  template <typename Step>
+  bool short_step(Step&& step) noexcept {
+    if (!lock_.try_lock()) return false;
+    const bool done = !commands_.waiting() && std::forward<Step>(step)();
+    release_and_combine();
+    return done;
+  }
   // Waits for the drive lock, then carries out all earlier commands, `step`, and its consequences.
   template <typename Step>
   void carry_out(Step&& step) {
@@ -143,6 +153,11 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
     release_and_combine();
     return done;
   }
+  // A look at the memory of the port that was last seen to show something there. Needs no time, and is no poll of anything else: looks
+  // at the others must come within a moment. Looks so often, or until there is something. False: there is no such port, another thread
+  // drives, or more is to be done.
+  // What comes for `caller` goes straight to it, and the look ends once that is full.
+  [[nodiscard]] bool look_briefly(unsigned looks, CallersEvents& caller, const bool& is_full);
   // A count that grows whenever something has arrived from the network.
   [[nodiscard]] std::uint64_t arrivals() const { return ports_.arrivals(); }
   // False: another thread leads.
@@ -158,6 +173,10 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   void stop_following() { watch_.stop_following(); }
 
   // --- Thread: shard ---
+  // Takes in what memory shows at this moment, with the consequences. False: there was nothing.
+  bool take_news() noexcept EXS_REQUIRES(lock_);
+  // The thread that looks briefly at this moment, and takes events without a queue. Null: there is none.
+  [[nodiscard]] CallersEvents* caller() const noexcept EXS_REQUIRES(lock_) { return caller_; }
   // The calling thread holds the drive lock: checked in debug builds, and by clang's analysis in all callers
   // of what follows. Every method that says "Thread: shard", here or of a session, opens with it.
   void assert_held() const EXS_ASSERT_CAPABILITY(lock_) { lock_.assert_held(); }
@@ -207,6 +226,13 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   void poll_and_settle(std::uint64_t now_ns, const ReadyPorts& ready) EXS_REQUIRES(lock_);
   [[nodiscard]] bool poll_memory_and_settle(const ReadyPorts& ready) EXS_REQUIRES(lock_);
   void settle() EXS_REQUIRES(lock_);
+  void end_brief_look() EXS_REQUIRES(lock_);
+  // True: there are completions to take.
+  [[nodiscard]] bool take_news_for(CallersEvents& caller, const bool& is_full) EXS_REQUIRES(lock_);
+  // Clients or links have ended, and are to be destroyed.
+  [[nodiscard]] bool has_remains() const EXS_REQUIRES(lock_) {
+    return !retired_.empty() || clients_.has_removed();
+  }
   bool take_completions() EXS_REQUIRES(lock_);
   // Arms the ports, and counts a sleeper. False: there is work already.
   [[nodiscard]] bool begin_sleep() EXS_REQUIRES(lock_);
@@ -219,7 +245,12 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   bool run_commands() EXS_REQUIRES(lock_);
   void run(Command& command) EXS_REQUIRES(lock_);
   [[nodiscard]] std::uint64_t next_deadline_ns() EXS_REQUIRES(lock_);
-  void release_and_combine() EXS_RELEASE(lock_) EXS_NO_THREAD_SAFETY_ANALYSIS;
+  void release_and_combine() EXS_RELEASE(lock_) EXS_NO_THREAD_SAFETY_ANALYSIS {
+    lock_.unlock();
+    if (commands_.waiting()) combine();
+  }
+  // Carries out the commands of threads that found the lock taken.
+  void combine() noexcept EXS_EXCLUDES(lock_) EXS_NO_THREAD_SAFETY_ANALYSIS;
   void submit(Command command);
 
   ProviderSet& providers_;
@@ -242,6 +273,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   Bursts bursts_;  // Thread: shard, except for the methods that say otherwise
   std::uint64_t sleeping_until_ns_ EXS_GUARDED_BY(lock_) = 0;  // the deadline that the watching thread knows
   std::uint64_t polled_ns_ EXS_GUARDED_BY(lock_) = 0;
+  CallersEvents* caller_ EXS_GUARDED_BY(lock_) = nullptr;  // of the thread that looks briefly
   unsigned memory_polls_ EXS_GUARDED_BY(lock_) = 0;  // since the last poll of everything, or the last sleep
 };
 

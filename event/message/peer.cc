@@ -76,8 +76,8 @@ void Peer::connect() {
   if (state_ == State::kUnknown)
     connect_until_ns_ = endpoint_.shard()->clock().deadline_after(options.connect_limit_ns);
   state_ = State::kConnecting;
-  session_ = std::make_shared<LinkSession>(endpoint_.shard(),
-                                           KernelDescriptor::own(std::move(*opened)), options);
+  session_ =
+      std::make_shared<LinkSession>(endpoint_.shard(), KernelDescriptor::own(std::move(*opened)), options);
   session_->serve(*this);
   session_->connect(address, address_bytes(*as_sockaddr(address)), {});
 }
@@ -110,8 +110,7 @@ void Peer::take(AcceptableRequest request, const Reason& why_no_device) {
   endpoint_.introduce(options.wishes.introduction, rank_);
   // What needs memory comes before any change.
   auto session = std::make_shared<LinkSession>(
-      endpoint_.shard(), KernelDescriptor::own(UniqueFd(request.request->release_descriptor())),
-      options);
+      endpoint_.shard(), KernelDescriptor::own(UniqueFd(request.request->release_descriptor())), options);
   if (connects) drop_session();
   alarm_.drop();
   state_ = State::kAccepting;

@@ -43,15 +43,15 @@ EventQueue::EventQueue(std::size_t depth, std::shared_ptr<Shard> home)
 
 EventQueue::~EventQueue() {
   LockGuard guard(mutex_);
-  for (; !entries_.empty(); entries_.drop_front()) {
-    const QueuedEvent& entry = entries_.front();
-    if (entry.counted != nullptr && entry.counted->remove_at_end()) entry.number->leave();
+  for (; !events_.empty(); events_.drop_front()) {
+    KernelDescriptor::Events* const counted = events_.front_counted();
+    if (counted != nullptr && counted->remove_at_end()) counted->owner().leave();
   }
 }
 
 bool EventQueue::take_slot() {
-  if (closed_ || reserved_ >= depth_) return false;
-  entries_.reserve(reserved_ + 1);  // for push()
+  if (!has_free_slot()) return false;
+  events_.reserve(reserved_ + 1);  // for push()
   ++reserved_;
   return true;
 }
@@ -96,15 +96,9 @@ void EventQueue::cancel_reservation() {
   if (next) next->try_again();
 }
 
-void EventQueue::added() {
-  EXS_CHECK(entries_.count() <= reserved_);
-  count_.store(entries_.count(), std::memory_order_relaxed);
-  if (takers_ == 0) keep_ready_fd();
-}
-
 // Makes the descriptor readable exactly while there are entries.
 void EventQueue::keep_ready_fd() {
-  if (!ready_fd_.valid() || is_raised_ == !entries_.empty()) return;
+  if (!ready_fd_.valid() || is_raised_ == !events_.empty()) return;
   is_raised_ = !is_raised_;
   if (is_raised_) {
     raise_event(ready_fd_.get());
@@ -123,22 +117,17 @@ void EventQueue::end_taking() {
   if (--takers_ == 0) keep_ready_fd();
 }
 
-void EventQueue::unlock_and_notify() {
-  if (!has_recipients()) return mutex_.unlock();
+void EventQueue::unlock_and_wake() {
   const Recipients due = recipients();
   mutex_.unlock();
   notify(due);
 }
 
-bool EventQueue::has_recipients() const {
-  return leader_sleeps_ || !follower_mins_.empty() || signal_.exs_sig_control == EXS_SIG_ENABLE;
-}
-
 EventQueue::Recipients EventQueue::recipients() {
   Recipients due;
-  due.leader = leader_sleeps_ && entries_.count() >= leader_min_;
+  due.leader = leader_sleeps_ && events_.count() >= leader_min_;
   due.followers = followers_are_due();
-  due.signalled = entries_.count() == 1 && signal_.exs_sig_control == EXS_SIG_ENABLE;
+  due.signalled = events_.count() == 1 && signal_.exs_sig_control == EXS_SIG_ENABLE;
   due.signal = signal_;
   due.self = shared_from_this();
   return due;
@@ -163,9 +152,7 @@ void EventQueue::report(SummedEvent& notice, const proto::Usage& usage) {
   mutex_.lock();
   notice.add(usage);
   if (std::exchange(notice.waits_, true)) return mutex_.unlock();
-  QueuedEvent& entry = entries_.append();
-  entry.held = notice.shared_from_this();
-  entry.notice = &notice;
+  events_.append_holding({DescriptorHold(), notice.shared_from_this()});
   added();
   unlock_and_notify();
 }
@@ -187,44 +174,48 @@ void EventQueue::end_notice(SummedEvent& notice) {
 std::size_t EventQueue::take(exs_event_t* out, std::size_t min, std::size_t max) {
   if (count_.load(std::memory_order_relaxed) < std::max<std::size_t>(min, 1)) return 0;
   std::size_t taken = 0;
-  std::shared_ptr<WaitLine::Waiter> next;
+  bool awaited = false;
   {
     LockGuard guard(mutex_);
-    if (entries_.count() < min || entries_.empty()) return 0;
-    taken = std::min(max, entries_.count());
+    if (events_.count() < min || events_.empty()) return 0;
+    taken = std::min(max, events_.count());
     for (std::size_t i = 0; i < taken; ++i) take_front(out[i]);
-    if (entries_.empty()) keep_ready_fd();
-    if (awaited_) next = next_waiter();
+    count_.store(events_.count(), std::memory_order_relaxed);
+    if (events_.empty()) keep_ready_fd();
+    awaited = awaited_;
   }
-  if (next) next->try_again();
+  if (awaited) pass_on();
   return taken;
 }
 
 void EventQueue::take_front(exs_event_t& out) {
-  QueuedEvent& entry = entries_.front();
-  SummedEvent* const notice = entry.notice;
-  if (notice == nullptr || notice->ended_) --reserved_;
-  if (notice == nullptr) {
-    out = entry.event;
+  if (events_.front_holds()) {
+    take_held(out);
   } else {
-    out = notice->take();
-    entry.notice = nullptr;
+    out = events_.front();
+    --reserved_;
+    // The last event of a socket that is gone closes the kernel descriptor.
+    KernelDescriptor::Events* const counted = events_.front_counted();
+    if (counted != nullptr && counted->remove()) counted->owner().leave();
   }
-  // The last event of a socket that is gone closes the kernel descriptor; the last reference destroys the notice.
-  let_number_go(entry);
-  if (entry.held) entry.held = nullptr;
-  entries_.drop_front();
-  count_.store(entries_.count(), std::memory_order_relaxed);
+  events_.drop_front();
+}
+
+// The last hold closes the kernel descriptor; the last reference destroys the notice.
+void EventQueue::take_held(exs_event_t& out) {
+  const WaitingEvents::Held held = events_.take_held();
+  if (held.notice == nullptr || held.notice->ended_) --reserved_;
+  out = held.notice == nullptr ? events_.front() : held.notice->take();
 }
 
 bool EventQueue::wants_sleep(std::size_t min) {
-  return !closed_ && entries_.count() < min;
+  return !closed_ && events_.count() < min;
 }
 
 bool EventQueue::followers_are_due() const {
   return std::any_of(follower_mins_.begin(), follower_mins_.end(),
                      [this](std::size_t min)
-                         EXS_NO_THREAD_SAFETY_ANALYSIS { return entries_.count() >= min; });
+                         EXS_NO_THREAD_SAFETY_ANALYSIS { return events_.count() >= min; });
 }
 
 bool EventQueue::is_due(std::size_t min) {
@@ -293,7 +284,7 @@ Status EventQueue::set_depth(std::size_t depth) {
 
 std::size_t EventQueue::events() {
   LockGuard guard(mutex_);
-  return entries_.count();
+  return events_.count();
 }
 
 std::size_t EventQueue::reserved() {
@@ -305,11 +296,11 @@ Status EventQueue::close(bool force) {
   bool leader = false;
   {
     LockGuard guard(mutex_);
-    if (!force && (reserved_ > entries_.count() || notices_ > 0 || waiting_threads_ > 0))
-      return Status(EBUSY);
+    if (!force && (reserved_ > events_.count() || notices_ > 0 || waiting_threads_ > 0)) return Status(EBUSY);
     closed_ = true;
     exs_event_t dropped;
-    while (!entries_.empty()) take_front(dropped);
+    while (!events_.empty()) take_front(dropped);
+    count_.store(0, std::memory_order_relaxed);
     leader = leader_sleeps_;
   }
   Recipients all;

@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/drive_lock.h"
-#include "base/fifo.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "event/queue/kernel_descriptor.h"
 #include "event/queue/spin_choice.h"
 #include "event/queue/wait_line.h"
+#include "event/queue/waiting_events.h"
 #include "exs/exs.h"
 #include "src/proto/operation.h"
 
@@ -30,7 +30,7 @@ class SummedEvent;
 class Shard;
 
 // Thread: any.
-class EventQueue : public std::enable_shared_from_this<EventQueue> {
+class EventQueue final : public NumberKeeper {
  public:
   // Two wake-ups across cores, of some 25 us each on a small virtual machine.
   static constexpr std::uint64_t kDefaultSpinNs = 50'000;
@@ -40,10 +40,13 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   EventQueue(const EventQueue&) = delete;
   EventQueue& operator=(const EventQueue&) = delete;
 
-  template <typename Step>
-  auto with_lock(Step&& step) EXS_EXCLUDES(mutex_) {
+  // Of a queue in a shared pointer.
+  [[nodiscard]] std::shared_ptr<EventQueue> shared_from_this() {
+    return std::static_pointer_cast<EventQueue>(NumberKeeper::shared_from_this());
+  }
+  bool await_events(KernelDescriptor::Events& events) noexcept override EXS_EXCLUDES(mutex_) {
     LockGuard guard(mutex_);
-    return std::forward<Step>(step)();
+    return events.await();
   }
 
   // False: no slot is free. A reserved slot needs no more memory.
@@ -55,17 +58,49 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   void cancel_reservation() EXS_EXCLUDES(mutex_);
   // Fills a reserved slot. `number` keeps the descriptor number in the event from being used again.
   void push(const exs_event_t& event, const std::shared_ptr<KernelDescriptor>& number) EXS_EXCLUDES(mutex_) {
-    push_made([&](exs_event_t& made) { made = event; }, number);
+    mutex_.lock();
+    (number ? events_.append_holding({DescriptorHold(number.get()), nullptr}) : events_.append(nullptr)) =
+        event;
+    added();
+    unlock_and_notify();
   }
-  // Likewise for an event that `make` writes completely, in place.
+  // Likewise for the event of a transfer, which `make` writes completely, in place.
   template <typename Make>
   void push_made(Make&& make, const std::shared_ptr<KernelDescriptor>& number) EXS_EXCLUDES(mutex_) {
     mutex_.lock();
-    QueuedEvent& entry = entries_.append();
-    std::forward<Make>(make)(entry.event);
-    keep_number(entry, number);
+    std::forward<Make>(make)(append(number));
     added();
     unlock_and_notify();
+  }
+
+  // Fills a slot that is free with the event of an operation which `act` carries out. False: no slot is free, or `act` returned false;
+  // then nothing has changed. `act` runs with the lock of the queue held, and does not throw.
+  template <typename Act, typename Make>
+  [[nodiscard]] bool push_at_once(Act&& act, Make&& make, const std::shared_ptr<KernelDescriptor>& number)
+      EXS_EXCLUDES(mutex_) {
+    mutex_.lock();
+    if (!has_free_slot() || events_.capacity() <= reserved_ || !std::forward<Act>(act)()) {
+      mutex_.unlock();
+      return false;
+    }
+    ++reserved_;
+    std::forward<Make>(make)(append(number));
+    added();
+    unlock_and_notify();
+    return true;
+  }
+  // Likewise without an event: `act` runs if a slot is free.
+  template <typename Act>
+  [[nodiscard]] bool do_if_free(Act&& act) EXS_EXCLUDES(mutex_) {
+    LockGuard guard(mutex_);
+    return has_free_slot() && std::forward<Act>(act)();
+  }
+  // As reserve(), where that needs no memory.
+  [[nodiscard]] bool reserve_at_once() noexcept EXS_EXCLUDES(mutex_) {
+    LockGuard guard(mutex_);
+    if (!has_free_slot() || events_.capacity() <= reserved_) return false;
+    ++reserved_;
+    return true;
   }
 
   // Reserves a slot for a Notice, which keeps it even while none of its events waits.
@@ -75,6 +110,15 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
 
   // Takes up to `max` events if there are at least `min`, else none.
   std::size_t take(exs_event_t* out, std::size_t min, std::size_t max) EXS_EXCLUDES(mutex_);
+
+  // Frees the slots of so many events that went straight to the caller.
+  void took_directly(std::size_t events) EXS_EXCLUDES(mutex_) {
+    mutex_.lock();
+    reserved_ -= events;
+    const bool awaited = awaited_;
+    mutex_.unlock();
+    if (awaited) pass_on();
+  }
 
   // True: there are at least `min` events, or none will come because the queue is closed.
   [[nodiscard]] bool is_due(std::size_t min) EXS_EXCLUDES(mutex_);
@@ -114,6 +158,13 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
     return takes % kTakesPerLook == 0;
   }
 
+  // False once in a few looks, which then is at everything.
+  [[nodiscard]] bool brief_look_is_due() noexcept {
+    const std::uint32_t looks = looks_.load(std::memory_order_relaxed) + 1;
+    looks_.store(looks, std::memory_order_relaxed);
+    return looks % kBriefLooks != 0;
+  }
+
   [[nodiscard]] const std::shared_ptr<Shard>& home() const noexcept { return home_; }
 
   // EBUSY: operations name the queue or a thread waits on it (unless `force`). Later waits end at once.
@@ -150,13 +201,6 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   };
 
  private:
-  struct QueuedEvent {
-    exs_event_t event{};
-    KernelDescriptor* number = nullptr;          // the one in the event, where this queue counts the events of it
-    KernelDescriptor::Events* counted = nullptr;  // likewise
-    std::shared_ptr<void> held;                  // the number where it does not, or the notice
-    SummedEvent* notice = nullptr;               // the event is made when it is taken
-  };
   // Recipients of a notification, once the mutex is free.
   struct Recipients {
     bool leader = false;
@@ -165,32 +209,38 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
     exs_signal_t signal{};
     std::shared_ptr<EventQueue> self;  // the thread that dequeues the event may delete the queue at once
   };
+  [[nodiscard]] bool has_free_slot() const noexcept EXS_REQUIRES(mutex_) {
+    return !closed_ && reserved_ < depth_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] bool take_slot() EXS_REQUIRES(mutex_);
-  // The last entry is complete.
-  [[nodiscard]] bool has_recipients() const EXS_REQUIRES(mutex_);
+  [[nodiscard]] bool has_recipients() const EXS_REQUIRES(mutex_) {
+    return leader_sleeps_ || !follower_mins_.empty() || signal_.exs_sig_control == EXS_SIG_ENABLE;
+  }
   [[nodiscard]] Recipients recipients() EXS_REQUIRES(mutex_);
-  void added() EXS_REQUIRES(mutex_);
+  void added() EXS_REQUIRES(mutex_) {
+    EXS_CHECK(events_.count() <= reserved_);
+    count_.store(events_.count(), std::memory_order_relaxed);
+    if (has_ready_fd_.load(std::memory_order_relaxed) && takers_ == 0) keep_ready_fd();
+  }
   // Call it after an entry was added. Another thread may delete the queue as soon as the slot is free. So
   // nothing is touched after the unlock, unless there are recipients.
-  void unlock_and_notify() EXS_RELEASE(mutex_);
+  void unlock_and_notify() EXS_RELEASE(mutex_) {
+    if (has_recipients()) return unlock_and_wake();
+    mutex_.unlock();
+  }
+  void unlock_and_wake() EXS_RELEASE(mutex_);
   // The waiter to wake, once the mutex is free, because slots have become free. Null: there is none.
   [[nodiscard]] std::shared_ptr<WaitLine::Waiter> next_waiter() EXS_REQUIRES(mutex_);
-  void keep_number(QueuedEvent& entry, const std::shared_ptr<KernelDescriptor>& number) EXS_REQUIRES(mutex_) {
-    if (!number) return;
-    entry.counted = number->events_in(*this, id_);
-    if (entry.counted == nullptr) {
-      entry.held = number;
-      return;
-    }
-    entry.number = number.get();
-    entry.counted->add();
-  }
-  void let_number_go(QueuedEvent& entry) EXS_REQUIRES(mutex_) {
-    KernelDescriptor::Events* const counted = std::exchange(entry.counted, nullptr);
-    if (counted != nullptr && counted->remove()) entry.number->leave();
+  // The next event, for the caller to fill in, which keeps its number.
+  exs_event_t& append(const std::shared_ptr<KernelDescriptor>& number) EXS_REQUIRES(mutex_) {
+    KernelDescriptor::Events* const counted = number->events_in(*this, id_);
+    if (counted == nullptr) return events_.append_holding({DescriptorHold(number.get()), nullptr});
+    counted->add();
+    return events_.append(counted);
   }
   // Removes the event at the front and frees its slot, unless a notice keeps it.
   void take_front(exs_event_t& out) EXS_REQUIRES(mutex_);
+  void take_held(exs_event_t& out) EXS_REQUIRES(mutex_);
   void begin_taking() EXS_EXCLUDES(mutex_);
   void end_taking() EXS_EXCLUDES(mutex_);
   void keep_ready_fd() EXS_REQUIRES(mutex_);
@@ -199,6 +249,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   void notify(const Recipients& recipients);
 
   static constexpr std::uint32_t kTakesPerLook = 8;
+  static constexpr std::uint32_t kBriefLooks = 16;
 
   static std::atomic<std::uint64_t> next_id_;
 
@@ -207,6 +258,7 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   const UniqueFd follower_fd_;
   std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};  // written by exs_qmodify, read by waiting threads; a hint
   std::atomic<std::uint32_t> takes_{0};            // since the last drive; a racing increment may be lost
+  std::atomic<std::uint32_t> looks_{0};            // likewise
   std::atomic<std::uint64_t> spin_ns_{kDefaultSpinNs};  // likewise
   SpinChoice spin_choice_;
   // Written under the mutex, read without it by checks that may be a moment late.
@@ -215,10 +267,10 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   // close() may miss a thread that comes in, which then finds the queue closed.
   std::atomic<int> waiting_threads_{0};
 
-  std::atomic<std::size_t> count_{0};  // of entries_; written under the mutex, read without it
+  std::atomic<std::size_t> count_{0};  // of events_; written under the mutex, read without it
 
   BiasedLock<LockWait::kAwake> mutex_;
-  Fifo<QueuedEvent> entries_ EXS_GUARDED_BY(mutex_);
+  WaitingEvents events_ EXS_GUARDED_BY(mutex_);
   std::size_t reserved_ EXS_GUARDED_BY(mutex_) = 0;  // events, pending operations and notices
   std::size_t notices_ EXS_GUARDED_BY(mutex_) = 0;   // not ended
   bool leader_sleeps_ EXS_GUARDED_BY(mutex_) = false;

@@ -5,9 +5,10 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <memory>
+#include <new>
 
 #include "base/kernel.h"
-#include "event/queue/event_queue.h"
 
 namespace exs {
 
@@ -19,9 +20,17 @@ std::shared_ptr<KernelDescriptor> KernelDescriptor::adopt(int number, std::uint6
   return {new KernelDescriptor(number, cookie), Retire()};
 }
 
-KernelDescriptor::Events* KernelDescriptor::make_events_in(EventQueue& queue, std::uint64_t queue_id) noexcept {
-  const LockGuard guard(events_lock_);
-  for (Events& events : events_) {
+KernelDescriptor::Events* KernelDescriptor::make_events_in(NumberKeeper& queue,
+                                                           std::uint64_t queue_id) noexcept {
+  EventCounts* counts = counts_.load(std::memory_order_acquire);
+  if (counts == nullptr) {
+    std::unique_ptr<EventCounts> made(new (std::nothrow) EventCounts(*this));
+    if (made == nullptr) return nullptr;
+    if (counts_.compare_exchange_strong(counts, made.get(), std::memory_order_acq_rel))
+      counts = made.release();
+  }
+  const LockGuard guard(counts->lock);
+  for (Events& events : counts->of_queues) {
     const bool is_free = events.queue_id_.load(std::memory_order_relaxed) == 0 ||
                          (events.queue_.expired() && events.state_.load(std::memory_order_acquire) == 0);
     if (!is_free) continue;
@@ -34,15 +43,14 @@ KernelDescriptor::Events* KernelDescriptor::make_events_in(EventQueue& queue, st
 
 // No owner is left, so no event comes any more.
 void KernelDescriptor::retire() noexcept {
-  for (Events& events : events_) {
-    const std::shared_ptr<EventQueue> queue = events.queue_.lock();
-    users_.fetch_add(1, std::memory_order_relaxed);
-    const auto set_awaited = [&] {
-      return events.state_.fetch_or(Events::kAwaited, std::memory_order_acq_rel) != 0;
-    };
-    // A queue that is gone may be dropping its events at this moment.
-    const bool is_awaited = queue ? queue->with_lock(set_awaited) : set_awaited();
-    if (!is_awaited) leave();
+  if (EventCounts* const counts = counts_.load(std::memory_order_acquire)) {
+    for (Events& events : counts->of_queues) {
+      const std::shared_ptr<NumberKeeper> queue = events.queue_.lock();
+      users_.fetch_add(1, std::memory_order_relaxed);
+      // A queue that is gone may be dropping its events at this moment.
+      const bool is_awaited = queue ? queue->await_events(events) : events.await();
+      if (!is_awaited) leave();
+    }
   }
   leave();
 }
@@ -56,6 +64,7 @@ bool KernelDescriptor::means(const Cookie& cookie) const noexcept {
 
 // Never closes what the number means by now.
 KernelDescriptor::~KernelDescriptor() {
+  delete counts_.load(std::memory_order_relaxed);
   if (!descriptor_.valid()) return;
   const std::uint64_t placeholder = placeholder_.load(std::memory_order_relaxed);
   if (!means(placeholder != 0 ? Cookie(placeholder) : cookie_)) static_cast<void>(descriptor_.release());

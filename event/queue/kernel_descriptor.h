@@ -3,7 +3,7 @@
 //
 // Events come and go millions of times a second, so they are no owners. A queue counts those of its own in the descriptor, under its
 // own lock, and the last owner leaves the descriptor to the queues that still hold events of it. There is room for the counts of two
-// queues, those of sends and of receives; events in others are owners.
+// queues, those of sends and of receives; an event in another one keeps a DescriptorHold.
 //
 // An adopted descriptor is the application's, which may close it and get its number for another socket at any
 // time: call is_there() before every use. A close between is_there() and the use cannot be excluded. The number
@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/drive_lock.h"
 #include "base/socket_cookie.h"
@@ -23,7 +24,7 @@
 
 namespace exs {
 
-class EventQueue;
+class NumberKeeper;
 
 // Thread: any.
 class KernelDescriptor {
@@ -31,8 +32,12 @@ class KernelDescriptor {
   // A queue's count of the events that name the number.
   class Events {
    public:
+    explicit Events(KernelDescriptor& owner) noexcept : owner_(owner) {}
+    [[nodiscard]] KernelDescriptor& owner() const noexcept { return owner_; }
     // --- Requires the lock of the queue ---
-    void add() noexcept { state_.store(state_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+    void add() noexcept {
+      state_.store(state_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
     // One has been dequeued. True: it was the last, and no owner is left: call KernelDescriptor::leave().
     [[nodiscard]] bool remove() noexcept {
       const std::uint32_t left = state_.load(std::memory_order_relaxed) - 1;
@@ -44,13 +49,17 @@ class KernelDescriptor {
       return state_.fetch_sub(1, std::memory_order_acq_rel) == (kAwaited | 1);
     }
 
+    // No owner is left. True: there are events.
+    [[nodiscard]] bool await() noexcept { return state_.fetch_or(kAwaited, std::memory_order_acq_rel) != 0; }
+
    private:
     friend class KernelDescriptor;
-    static constexpr std::uint32_t kAwaited = 1U << 31;  // no owner is left
+    static constexpr std::uint32_t kAwaited = 1U << 31;
 
+    KernelDescriptor& owner_;
     std::atomic<std::uint64_t> queue_id_{0};
     std::atomic<std::uint32_t> state_{0};
-    std::weak_ptr<EventQueue> queue_;
+    std::weak_ptr<NumberKeeper> queue_;
   };
 
   static std::shared_ptr<KernelDescriptor> own(UniqueFd descriptor);
@@ -60,13 +69,16 @@ class KernelDescriptor {
 
   // --- Requires the lock of `queue` ---
   // Null: there is no room for its count.
-  [[nodiscard]] Events* events_in(EventQueue& queue, std::uint64_t queue_id) noexcept {
-    for (Events& events : events_) {
-      if (events.queue_id_.load(std::memory_order_relaxed) == queue_id) return &events;
+  [[nodiscard]] Events* events_in(NumberKeeper& queue, std::uint64_t queue_id) noexcept {
+    if (EventCounts* const counts = counts_.load(std::memory_order_acquire)) {
+      for (Events& events : counts->of_queues) {
+        if (events.queue_id_.load(std::memory_order_relaxed) == queue_id) return &events;
+      }
     }
     return make_events_in(queue, queue_id);
   }
-  // The last event of a queue has gone after the last owner.
+  void hold() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
+  // Ends a hold(), or: the last event of a queue has gone after the last owner.
   void leave() noexcept {
     if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
@@ -105,7 +117,7 @@ class KernelDescriptor {
   KernelDescriptor(int number, std::uint64_t cookie) noexcept
       : number_(number), cookie_(cookie), adopted_(true) {}
   ~KernelDescriptor();
-  [[nodiscard]] Events* make_events_in(EventQueue& queue, std::uint64_t queue_id) noexcept;
+  [[nodiscard]] Events* make_events_in(NumberKeeper& queue, std::uint64_t queue_id) noexcept;
   void retire() noexcept;
   [[nodiscard]] bool means(const Cookie& cookie) const noexcept;
 
@@ -116,9 +128,45 @@ class KernelDescriptor {
   std::atomic<bool> lost_{false};
   std::atomic<bool> ours_{false};                      // adopted: taken over; written once, read by the shard
   mutable std::atomic<std::uint64_t> placeholder_{0};  // cookie of what has taken the socket's place
-  std::array<Events, 2> events_;
-  LeafLock events_lock_;              // of whoever gives a place to another queue
-  std::atomic<std::uint32_t> users_{1};  // the owners together, then each queue that they left it to
+  // Made for the first event of a transfer: an idle socket has none.
+  struct EventCounts {
+    explicit EventCounts(KernelDescriptor& owner) noexcept : of_queues{Events(owner), Events(owner)} {}
+    std::array<Events, 2> of_queues;
+    LeafLock lock;  // of whoever gives a place to another queue
+  };
+  std::atomic<EventCounts*> counts_{nullptr};
+  std::atomic<std::uint32_t> users_{1};  // the owners together, each hold, and each queue that was left it
+};
+
+// A queue whose events a descriptor counts.
+class NumberKeeper : public std::enable_shared_from_this<NumberKeeper> {
+ public:
+  // Events::await(), with the lock of the queue held.
+  virtual bool await_events(KernelDescriptor::Events& events) noexcept = 0;
+
+ protected:
+  NumberKeeper() = default;
+  ~NumberKeeper() = default;
+};
+
+// Keeps the descriptor, but owns nothing. Its end takes no lock, so it may come while one of a queue is held.
+class DescriptorHold {
+ public:
+  DescriptorHold() = default;
+  explicit DescriptorHold(KernelDescriptor* descriptor) noexcept : descriptor_(descriptor) {
+    if (descriptor_ != nullptr) descriptor_->hold();
+  }
+  DescriptorHold(DescriptorHold&& other) noexcept : descriptor_(std::exchange(other.descriptor_, nullptr)) {}
+  DescriptorHold& operator=(DescriptorHold&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~DescriptorHold() {
+    if (descriptor_ != nullptr) descriptor_->leave();
+  }
+
+ private:
+  KernelDescriptor* descriptor_ = nullptr;
 };
 
 }  // namespace exs

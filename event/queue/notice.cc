@@ -6,8 +6,8 @@
 namespace exs {
 
 std::shared_ptr<Notice> Notice::create(std::shared_ptr<EventQueue> queue, const exs_event_t& event,
-                                       std::shared_ptr<KernelDescriptor> number, Keeps keeps) {
-  std::shared_ptr<Notice> made(new Notice(std::move(queue), event, std::move(number), keeps));
+                                       const std::shared_ptr<KernelDescriptor>& number, Keeps keeps) {
+  std::shared_ptr<Notice> made(new Notice(std::move(queue), event, number, keeps));
   return made->queue_->reserve_for_notice() ? made : nullptr;
 }
 

@@ -15,7 +15,8 @@ class Notice : public SummedEvent {
  public:
   // `event`: what all events of the notice have in common. Null: no slot is free. Thread: any.
   static std::shared_ptr<Notice> create(std::shared_ptr<EventQueue> queue, const exs_event_t& event,
-                                        std::shared_ptr<KernelDescriptor> number, Keeps keeps = Keeps::kSum);
+                                        const std::shared_ptr<KernelDescriptor>& number,
+                                        Keeps keeps = Keeps::kSum);
 
   // --- Thread: shard ---
   // Pushes an event with `usage`, or adds `usage` to the event that waits.
@@ -25,8 +26,8 @@ class Notice : public SummedEvent {
 
  private:
   Notice(std::shared_ptr<EventQueue> queue, const exs_event_t& event,
-         std::shared_ptr<KernelDescriptor> number, Keeps keeps)
-      : SummedEvent(event, std::move(number), keeps), queue_(std::move(queue)) {}
+         const std::shared_ptr<KernelDescriptor>& number, Keeps keeps)
+      : SummedEvent(event, number, keeps), queue_(std::move(queue)) {}
 
   std::shared_ptr<EventQueue> queue_;  // until end(): a waiting event refers to the notice
 };

@@ -1,4 +1,8 @@
 // Registered memory: its range, its access rights, and how many operations use it.
+//
+// The uses are counted in two places. Any thread counts in `users_`, with locked instructions. The holder of the drive lock of one
+// shard, the first that asks, also counts in `uses_here_`, with plain stores. Their sum is the number of uses, and neither is negative.
+// Whoever must know the sum holds that drive lock.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
@@ -11,6 +15,8 @@
 #include "src/provider/provider.h"
 
 namespace exs {
+
+class Shard;
 
 // Thread: immutable after construction, but for the count (any).
 class Region : public std::enable_shared_from_this<Region> {
@@ -48,25 +54,35 @@ class Region : public std::enable_shared_from_this<Region> {
     const auto self = shared_from_this();
     if (users_.fetch_sub(1, std::memory_order_acq_rel) == (kAwaited | 1)) users_.notify_all();
   }
-  // False: operations use the region. After success no operation can begin to.
-  [[nodiscard]] bool retire() noexcept {
-    std::int64_t users = users_.load(std::memory_order_relaxed);
-    while (users == 0 || users == kAwaited) {
-      if (users_.compare_exchange_weak(users, kRetired, std::memory_order_acq_rel)) return true;
-    }
-    return false;
-  }
-  // Waits until no operation uses the region. False: another thread has retired it.
-  [[nodiscard]] bool retire_when_idle() noexcept {
-    while (!retire()) {
-      const std::int64_t users = users_.fetch_or(kAwaited, std::memory_order_acq_rel) | kAwaited;
-      if (users < 0) return false;
-      if (users != kAwaited) users_.wait(users, std::memory_order_acquire);
-    }
+
+  // --- Thread: the shard ---
+  // Likewise for the holder of its drive lock. False: use() decides.
+  [[nodiscard]] bool use_here(Shard& shard) noexcept {
+    if (home_.load(std::memory_order_relaxed) != &shard && !make_home(shard)) return false;
+    if (users_.load(std::memory_order_seq_cst) < 0) return false;
+    uses_here_.store(uses_here_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return true;
   }
+  void release_here(const Shard& shard) noexcept {
+    const std::int64_t uses = uses_here_.load(std::memory_order_relaxed);
+    if (home_.load(std::memory_order_relaxed) != &shard || uses == 0) return release();
+    uses_here_.store(uses - 1, std::memory_order_release);
+  }
+
+  // --- Thread: any that holds no drive lock ---
+  // False: operations use the region. After success no operation can begin to.
+  [[nodiscard]] bool retire() noexcept;
+  // Waits until no operation uses the region. False: another thread has retired it.
+  [[nodiscard]] bool retire_when_idle() noexcept;
 
  private:
+  [[nodiscard]] bool make_home(Shard& shard) noexcept {
+    Shard* none = nullptr;
+    return home_.compare_exchange_strong(none, &shard, std::memory_order_seq_cst);
+  }
+  [[nodiscard]] bool retire_idle() noexcept;
+  void count_all_alike() noexcept;
+
   const std::span<std::byte> range_;
   const Access access_;
   const MemoryKey key_;
@@ -76,7 +92,9 @@ class Region : public std::enable_shared_from_this<Region> {
   // Added while a thread waits for the last use to end.
   static constexpr std::int64_t kAwaited = std::int64_t{1} << 62;
 
-  std::atomic<std::int64_t> users_{0};  // pending operations
+  std::atomic<std::int64_t> users_{0};  // pending operations, but those counted here:
+  std::atomic<std::int64_t> uses_here_{0};
+  std::atomic<Shard*> home_{nullptr};  // the shard that counts here; set once
 };
 
 }  // namespace exs

@@ -20,8 +20,8 @@ class SummedEvent : public std::enable_shared_from_this<SummedEvent> {
   SummedEvent& operator=(const SummedEvent&) = delete;
 
  protected:
-  SummedEvent(const exs_event_t& event, std::shared_ptr<KernelDescriptor> number, Keeps keeps)
-      : event_(event), number_(std::move(number)), keeps_(keeps) {}
+  SummedEvent(const exs_event_t& event, const std::shared_ptr<KernelDescriptor>& number, Keeps keeps)
+      : event_(event), number_(number.get()), keeps_(keeps) {}
   ~SummedEvent() = default;
 
  private:
@@ -31,7 +31,7 @@ class SummedEvent : public std::enable_shared_from_this<SummedEvent> {
   exs_event_t take();
 
   const exs_event_t event_;
-  const std::shared_ptr<KernelDescriptor> number_;
+  const DescriptorHold number_;
   const Keeps keeps_;
   proto::Usage unreported_;
   bool waits_ = false;  // an event is in the queue

@@ -11,6 +11,7 @@
 #include "base/held_signals.h"
 #include "base/kernel.h"
 #include "event/engine/shard.h"
+#include "event/queue/callers_events.h"
 
 namespace exs {
 namespace {
@@ -26,9 +27,22 @@ constexpr std::uint64_t kBriefSpinNs = 20'000;
 // Asking for the time costs as much as polling shared memory; nothing that needs it is that exact.
 constexpr unsigned kPollsPerTime = 8;
 
+// How often a thread looks at memory before it lets others at the shard: some 0.2 us.
+constexpr unsigned kBriefLooks = 64;
+
 // The sleep of a follower that no thread can wake. A process without free descriptors or memory still closes
 // sockets. Its queue may lack a descriptor to sleep on, or room to note the sleeper.
 constexpr std::uint64_t kBlindSleepNs = 1'000'000;
+
+// Events that come in the look go straight to the caller, if it has room for `max`: then none waits in the queue, and one is enough. Adds
+// to `count`. False: a look at more is needed.
+bool look_briefly(EventQueue& queue, unsigned looks, exs_event_t* out, std::size_t max, std::size_t& count) {
+  CallersEvents direct{&queue, out, max};
+  const bool has_looked = queue.home()->look_briefly(looks, direct, direct.is_full);
+  if (direct.count > 0) queue.took_directly(direct.count);
+  count += direct.count;
+  return has_looked;
+}
 
 class Wait {
  public:
@@ -49,12 +63,12 @@ class Wait {
     // watch.
     keeps_engine_off_ = !queue_.has_ready_fd();
     if (taken()) {
-      if (queue_.look_is_due()) poll_once();
+      if (queue_.look_is_due() && !looks_briefly(1)) poll_once();
       return Status();
     }
     const EventQueue::TakeScope taking(queue_, min_);
     if (limit_.has_passed()) {
-      drive(now());
+      if (!looks_briefly(1)) drive(now());
       return taken() ? Status() : take_what_is_there();
     }
     if (found_at_first()) return Status();
@@ -83,7 +97,7 @@ class Wait {
   }
 
   bool taken() {
-    count_ = queue_.take(out_, min_, max_);
+    if (count_ == 0) count_ = queue_.take(out_, min_, max_);
     if (count_ > 0) queue_.spin_choice().took(count_);
     return count_ > 0;
   }
@@ -95,6 +109,7 @@ class Wait {
   }
 
   bool found_at_first() {
+    if (looks_briefly(kBriefLooks) && taken()) return true;
     poll_once();
     if (taken()) return true;
     spins_ = is_to_spin();
@@ -112,6 +127,16 @@ class Wait {
   // Records a wait that ended with an event, for later waits.
   void note_end(std::uint64_t now_ns, bool has_slept) {
     if (!sleeps_at_once_) queue_.spin_choice().ended(spins_, has_slept, looked_ns_, now_ns);
+  }
+
+  // The first look of a call. Some of them are not brief, for all that only time and a look at every port show.
+  bool looks_briefly(unsigned looks) {
+    if (!keeps_engine_off_ || sleeps_at_once_ || !queue_.brief_look_is_due()) return false;
+    return look_briefly(looks);
+  }
+
+  bool look_briefly(unsigned looks) {
+    return exs::look_briefly(queue_, looks, out_, min_ <= 1 && count_ == 0 ? max_ : 0, count_);
   }
 
   void poll_once() {
@@ -132,8 +157,10 @@ class Wait {
 
   // Drives a few times, all of them at this time.
   bool found_by_driving(std::uint64_t now_ns) {
-    for (unsigned i = 0; i < kPollsPerTime; ++i) {
-      drive(now_ns);
+    drive(now_ns);
+    if (taken()) return true;
+    for (unsigned i = 1; i < kPollsPerTime; ++i) {
+      if (!look_briefly(kBriefLooks)) drive(now_ns);
       if (taken()) return true;
     }
     return false;
@@ -288,6 +315,19 @@ class Wait {
 };
 
 }  // namespace
+
+std::size_t take_at_once(EventQueue& queue, exs_event_t* out, std::size_t max) noexcept {
+  if (queue.has_ready_fd() || queue.wait_mode() == EXS_WAIT_NOTIFY) return 0;
+  std::size_t count = queue.take(out, 1, max);
+  if (count > 0) {
+    if (queue.look_is_due() && !look_briefly(queue, 1, out, 0, count))
+      queue.home()->drive(queue.home()->clock().now_ns(), true);
+  } else if (!queue.brief_look_is_due() || !look_briefly(queue, kBriefLooks, out, max, count) || count == 0) {
+    return 0;
+  }
+  queue.spin_choice().took(count);
+  return count;
+}
 
 Status take_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max, WaitLimit limit,
                    ReadSection* section, std::size_t& taken) {

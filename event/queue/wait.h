@@ -17,6 +17,9 @@ namespace exs {
 // null: the caller holds the queue. Thread: any.
 Status take_events(EventQueue& queue, exs_event_t* out, std::size_t min, std::size_t max, WaitLimit limit,
                    ReadSection* section, std::size_t& taken);
+// The steady case of it, for at least one event: takes those that wait, or that a brief look brings. 0: there are none, or
+// take_events() has to look. In a ReadSection, or with the queue held.
+std::size_t take_at_once(EventQueue& queue, exs_event_t* out, std::size_t max) noexcept;
 // For a caller that holds the queue.
 inline Result<std::size_t> wait_for_events(EventQueue& queue, exs_event_t* out, std::size_t min,
                                            std::size_t max, WaitLimit limit) {

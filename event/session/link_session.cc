@@ -189,6 +189,16 @@ bool LinkSession::start_now(proto::Direction direction, const proto::Operation& 
   return is_done;
 }
 
+proto::ShortSend LinkSession::start_short_send(LocalSlice payload) noexcept {
+  shard()->assert_held();
+  return connection_ ? connection_->send_short(payload) : proto::ShortSend::kNot;
+}
+
+Fifo<proto::Operation>* LinkSession::short_receives() noexcept {
+  shard()->assert_held();
+  return connection_ ? connection_->short_receives() : nullptr;
+}
+
 bool LinkSession::send_tagged_now(const proto::Operation& operation) {
   shard()->assert_held();
   bool is_done = false;
@@ -265,10 +275,14 @@ bool LinkSession::take(const ArrivingMessage& message) {
   shard()->assert_held();
   bool is_taken = false;
   contained([&] {
-    is_taken = connection_ && connection_->take(message);
+    if (!connection_) return;
+    const auto deliver = [this](const proto::Operation& receive, std::uint64_t payload_bytes) {
+      end_short_receive(receive, payload_bytes);
+    };
+    is_taken = connection_->take_short(message, deliver) || connection_->take(message);
     if (!is_taken) return;
     keepalive_.heard();
-    after_step();
+    if (has_more_to_report() || maps_ || is_tagged()) after_step();
   });
   return is_taken;
 }

@@ -8,7 +8,8 @@ namespace exs {
 Status OpenOperations::admit(bool persistent, std::uint32_t operations_max) {
   if (persistent ? persistent_.exchange(true) : persistent_.load()) return Status(EBUSY);
   const std::uint32_t ended = ended_.load(std::memory_order_acquire);
-  if (admitted_.fetch_add(1, std::memory_order_relaxed) - ended >= operations_max) {
+  const std::uint32_t here = admitted_here_.load(std::memory_order_relaxed);
+  if (admitted_.fetch_add(1, std::memory_order_relaxed) + here - ended >= operations_max) {
     withdraw(persistent);
     return Status(EAGAIN);
   }

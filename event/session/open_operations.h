@@ -19,17 +19,25 @@ class OpenOperations {
   void withdraw(bool persistent);
   [[nodiscard]] std::uint32_t count() const noexcept {
     const std::uint32_t before = ended_.load(std::memory_order_acquire);
-    return admitted_.load(std::memory_order_relaxed) - before;
+    return admitted_.load(std::memory_order_relaxed) + admitted_here_.load(std::memory_order_relaxed) -
+           before;
   }
 
   // --- Thread: shard ---
+  // As admit() of an operation that is not persistent, without a locked instruction. False: it has refused.
+  [[nodiscard]] bool admit_here(std::uint32_t operations_max) noexcept {
+    if (persistent_.load(std::memory_order_relaxed) || count() >= operations_max) return false;
+    admitted_here_.store(admitted_here_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return true;
+  }
   void end(bool persistent);
 
  private:
   // Any thread admits; only the shard ends operations, so that an end is a store.
   std::atomic<std::uint32_t> admitted_{0};
-  std::atomic<std::uint32_t> ended_{0};  // written by the shard
-  std::atomic<bool> persistent_{false};  // a persistent operation owns the direction
+  std::atomic<std::uint32_t> admitted_here_{0};  // written by the shard
+  std::atomic<std::uint32_t> ended_{0};          // written by the shard
+  std::atomic<bool> persistent_{false};          // a persistent operation owns the direction
 };
 
 }  // namespace exs

@@ -2,6 +2,7 @@
 #include "event/session/session.h"
 
 #include "event/queue/attachment.h"
+#include "event/queue/callers_events.h"
 #include "event/queue/transfer_event.h"
 #include "src/log/log.h"
 
@@ -11,12 +12,8 @@ Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor>
     : shard_(std::move(shard)),
       descriptor_(std::move(descriptor)),
       operations_max_(operations_max),
-      late_sends_(
-          *shard_, [this](std::uint64_t until_ns) { return end_late(proto::Direction::kSend, until_ns); },
-          [this](const std::function<void()>& step) { contained(step); }),
-      late_receives_(
-          *shard_, [this](std::uint64_t until_ns) { return end_late(proto::Direction::kReceive, until_ns); },
-          [this](const std::function<void()>& step) { contained(step); }),
+      late_sends_(*shard_, *this, proto::Direction::kSend),
+      late_receives_(*shard_, *this, proto::Direction::kReceive),
       polls_(descriptor_) {
   close_targets_.reserve(1);
 }
@@ -29,6 +26,60 @@ Status Session::admit(proto::Direction direction, bool persistent) {
   }
   if (state != State::kConnected) return Status(ENOTCONN);
   return open_operations(direction).admit(persistent, operations_max_);
+}
+
+// A thread that sends and sends sees no credit that has come, unless it looks for one here.
+bool Session::send_short(EventQueue& queue, const ShortTransfer& send) noexcept {
+  if (!may_do_now(proto::Direction::kSend)) return false;
+  return shard_->short_step([&] {
+    using proto::ShortSend;
+    const ShortSend sent = send_short_once(queue, send);
+    if (sent != ShortSend::kNoCredit || !shard_->take_news()) return sent == ShortSend::kSent;
+    return send_short_once(queue, send) == ShortSend::kSent;
+  });
+}
+
+proto::ShortSend Session::send_short_once(EventQueue& queue, const ShortTransfer& send) noexcept {
+  proto::ShortSend sent = proto::ShortSend::kNot;
+  const auto leave = [&] {
+    sent = start_short_send({send.address, send.length_bytes, {}});
+    return sent == proto::ShortSend::kSent;
+  };
+  const auto make = [&](exs_event_t& event) { make_sent_event(event, descriptor_->number(), send); };
+  const bool has_left =
+      send.no_event ? queue.do_if_free(leave) : queue.push_at_once(leave, make, descriptor_);
+  if (has_left) ++finished_.sends;
+  return sent;
+}
+
+bool Session::receive_short(EventQueue& queue, Region& region, const ShortTransfer& receive) noexcept {
+  if (state() != State::kConnected || is_limited(proto::Direction::kReceive)) return false;
+  return shard_->short_step([&] { return post_short_receive(queue, region, receive); });
+}
+
+// Everything that can fail comes before the place is taken.
+bool Session::post_short_receive(EventQueue& queue, Region& region, const ShortTransfer& receive) noexcept {
+  Fifo<proto::Operation>* const receives = pooled_ ? nullptr : short_receives();
+  if (receives == nullptr || !queue.reserve_at_once()) return false;
+  if (!region.use_here(*shard_)) {
+    queue.cancel_reservation();
+    return false;
+  }
+  if (!open_receives_.admit_here(operations_max_.load(std::memory_order_relaxed))) {
+    region.release_here(*shard_);
+    queue.cancel_reservation();
+    return false;
+  }
+  proto::Operation& operation = receives->append();
+  operation = {};
+  operation.memory = {receive.address, receive.length_bytes, region.key()};
+  operation.tag.queue = &queue;
+  operation.tag.region = &region;
+  operation.tag.handle = receive.handle;
+  operation.tag.memory_handle = receive.region;
+  operation.tag.no_event = receive.no_event;
+  operation.is_short = true;
+  return true;
 }
 
 Status Session::memory_fault() const noexcept {
@@ -127,10 +178,25 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
   if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
   finished_.count(direction, outcome.error);
   // Everything is given back before the event can be seen: its receiver may post, deregister and delete.
-  if (operation.tag.region != nullptr) operation.tag.region->release();
+  if (operation.tag.region != nullptr) operation.tag.region->release_here(*shard_);
   if (operation.tag.attachment != nullptr) return end_attached(direction, operation, outcome);
   open_operations(direction).end(operation.persistent);
   push_outcome(direction, operation, outcome);
+}
+
+void Session::end_short_receive(const proto::Operation& operation, std::uint64_t payload_bytes) {
+  ++finished_.receives;
+  operation.tag.region->release_here(*shard_);
+  open_receives_.end(false);
+  EventQueue& queue = *operation.tag.queue;
+  if (operation.tag.no_event) return queue.cancel_reservation();
+  const auto make = [&](exs_event_t& event) {
+    make_received_event(event, descriptor_->number(), operation, payload_bytes);
+  };
+  CallersEvents* const caller = shard_->caller();
+  exs_event_t* const place = caller != nullptr ? caller->place_for(queue) : nullptr;
+  if (place == nullptr) return queue.push_made(make, descriptor_);
+  make(*place);
 }
 
 // The event names what the attachment knows.

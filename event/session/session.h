@@ -19,6 +19,7 @@
 #include "base/socket_address.h"
 #include "event/engine/shard.h"
 #include "event/queue/control_target.h"
+#include "event/queue/transfer_event.h"
 #include "event/session/open_operations.h"
 #include "event/session/open_polls.h"
 #include "event/session/pooled_receive.h"
@@ -30,7 +31,7 @@
 
 namespace exs {
 
-class Session : public TransferClient, public PooledSession {
+class Session : public TransferClient, public PooledSession, private LateOperations {
  public:
   enum class State : std::uint8_t { kIdle, kConnecting, kConnected, kClosing, kEnded };
 
@@ -57,6 +58,11 @@ class Session : public TransferClient, public PooledSession {
   bool do_now(proto::Direction direction, const proto::Operation& operation) {
     return shard_->try_step([&] { return start_now(direction, operation); });
   }
+  // The steady case of a short send: it leaves at once, and its event is pushed. The memory lies in a region. False: nothing has
+  // changed, and post() or an error follows.
+  [[nodiscard]] bool send_short(EventQueue& queue, const ShortTransfer& send) noexcept;
+  // The steady case of a receive: it waits behind others for messages that come in the steady case. `region` has its memory.
+  [[nodiscard]] bool receive_short(EventQueue& queue, Region& region, const ShortTransfer& receive) noexcept;
   // do_now() may succeed.
   [[nodiscard]] bool may_do_now(proto::Direction direction) const noexcept {
     if (direction == proto::Direction::kReceive) return reads_now_.load(std::memory_order_relaxed);
@@ -159,6 +165,12 @@ class Session : public TransferClient, public PooledSession {
   virtual bool start_now(proto::Direction /*direction*/, const proto::Operation& /*operation*/) {
     return false;
   }
+  // See send_short().
+  [[nodiscard]] virtual proto::ShortSend start_short_send(LocalSlice /*payload*/) noexcept {
+    return proto::ShortSend::kNot;
+  }
+  // See receive_short(), and Connection::short_receives().
+  [[nodiscard]] virtual Fifo<proto::Operation>* short_receives() noexcept { return nullptr; }
   // Pushes EXS_EVT_SHUTDOWN when it is done, if `target` has a queue.
   virtual void shutdown(int how, ControlTarget target) = 0;
   // Pushes EXS_EVT_CLOSE when it is done, if `target` has a queue.
@@ -218,6 +230,12 @@ class Session : public TransferClient, public PooledSession {
                    const proto::Outcome& outcome);
   // Notifies the owner of a persistent operation that the peer has used it. The operation has EXS_NOTIFY.
   static void tell_use(const proto::Operation& operation, const proto::Usage& usage);
+  // Likewise for a short receive that took what fitted of so many bytes.
+  void end_short_receive(const proto::Operation& operation, std::uint64_t payload_bytes);
+  // after_step() has something to do.
+  [[nodiscard]] bool has_more_to_report() const noexcept {
+    return pooled_ || !polls_.empty() || has_shutdowns() || stall_time_.is_stalled();
+  }
   void push_control(const ControlTarget& target, int type, int error);
   // Keeps the text for error_text().
   void keep_error_text(std::string text) {
@@ -247,13 +265,17 @@ class Session : public TransferClient, public PooledSession {
     return (direction == proto::Direction::kSend ? sends_limited_ : receives_limited_)
         .load(std::memory_order_relaxed);
   }
-  bool end_late(proto::Direction direction, std::uint64_t posted_until_ns);
+  // LateOperations
+  bool end_late(proto::Direction direction, std::uint64_t posted_until_ns) override;
+  void contain_report(const std::function<void()>& report) override { contained(report); }
   OpenOperations& open_operations(proto::Direction direction) {
     return direction == proto::Direction::kSend ? open_sends_ : open_receives_;
   }
   // A send may wait for others and leave with them, unless its poster sleeps on a descriptor before it drives
   // again.
   [[nodiscard]] bool may_wait(const proto::Operation& operation) const noexcept;
+  proto::ShortSend send_short_once(EventQueue& queue, const ShortTransfer& send) noexcept;
+  bool post_short_receive(EventQueue& queue, Region& region, const ShortTransfer& receive) noexcept;
   bool start_timed(proto::Direction direction, const proto::Operation& operation);
   [[nodiscard]] static bool is_told(const proto::Operation& operation, const proto::Outcome& outcome) {
     return !operation.tag.no_event || outcome.error != 0;

@@ -53,7 +53,7 @@ void LateWatch::report_if_late(std::uint64_t now_ns) {
   if (first_ns > until_ns) return wait_until(first_ns + limit->ns());
   told_until_ns_ = until_ns;
   if (first_untold_ns <= until_ns) limit->report_late(times_.count_until(until_ns));
-  awaits_peer_ = limit->cancels() && end_late_(until_ns);
+  awaits_peer_ = limit->cancels() && operations_.end_late(direction_, until_ns);
   if (limit_ != limit || times_.empty()) return;
   const std::uint64_t next_ns = times_.first_after(until_ns);
   if (next_ns != PostTimes::kNone) {

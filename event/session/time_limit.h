@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "event/engine/deadline.h"
@@ -47,17 +48,25 @@ class TimeLimit {
   const std::shared_ptr<Notice> notice_;
 };
 
+// The session whose operations are watched. Thread: shard.
+class LateOperations {
+ public:
+  // Ends the operations that were posted until `posted_until_ns`. True: some end when the peer has answered, and
+  // are to be looked at again.
+  virtual bool end_late(proto::Direction direction, std::uint64_t posted_until_ns) = 0;
+  // Calls `report`, which may end for want of memory.
+  virtual void contain_report(const std::function<void()>& report) = 0;
+
+ protected:
+  ~LateOperations() = default;
+};
+
 // Watches the operations of one direction of a session. Only operations with a time of their post count:
 // without a limit none has one, so that a post reads no clock. Thread: shard.
 class LateWatch {
  public:
-  // Ends the operations that were posted until `posted_until_ns`. True: some end when the peer has answered, and
-  // are to be looked at again.
-  using EndLate = std::function<bool(std::uint64_t posted_until_ns)>;
-  // `contain` calls what it is given, which may end for want of memory.
-  using Contain = std::function<void(const std::function<void()>&)>;
-  LateWatch(Shard& shard, EndLate end_late, Contain contain)
-      : shard_(shard), end_late_(std::move(end_late)), contain_(std::move(contain)) {}
+  LateWatch(Shard& shard, LateOperations& operations, proto::Direction direction)
+      : shard_(shard), operations_(operations), direction_(direction) {}
 
   // Null: no limit. `owner` as for Deadline. The thread that makes the session may also call it, before other
   // threads know the session.
@@ -75,13 +84,15 @@ class LateWatch {
   void wait_until(std::uint64_t at_ns);
 
   Shard& shard_;
-  const EndLate end_late_;
-  const Contain contain_;
+  LateOperations& operations_;
+  const proto::Direction direction_;
+  bool awaits_peer_ = false;
   std::shared_ptr<TimeLimit> limit_;
   std::weak_ptr<void> owner_;
   PostTimes times_;
-  Deadline due_{[this](std::uint64_t now_ns) { contain_([this, now_ns] { report_if_late(now_ns); }); }};
-  bool awaits_peer_ = false;
+  Deadline due_{[this](std::uint64_t now_ns) {
+    operations_.contain_report([this, now_ns] { report_if_late(now_ns); });
+  }};
   std::uint64_t told_until_ns_ = 0;  // the operations posted until then are in a notice
 };
 

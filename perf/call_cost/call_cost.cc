@@ -117,8 +117,8 @@ class Pair {
     options.wishes = {exs::proto::SocketKind::kMessage, 64, 64, kBufferBytes / 2, 1};
     options.operations_max = kDepth;
     options.connect_limit_ns = 10'000'000'000;
-    return std::make_shared<exs::LinkSession>(
-        shard_, exs::KernelDescriptor::own(std::move(descriptor)), options);
+    return std::make_shared<exs::LinkSession>(shard_, exs::KernelDescriptor::own(std::move(descriptor)),
+                                              options);
   }
 
   void connect() {

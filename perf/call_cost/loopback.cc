@@ -2,9 +2,11 @@
 #include "perf/call_cost/loopback.h"
 
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace call_cost {
 
@@ -51,12 +53,13 @@ class LoopbackLink final : public exs::Link {
   }
   [[nodiscard]] const std::vector<std::byte>& hello() const { return hello_; }
 
+  [[nodiscard]] bool has_news() const noexcept { return landed_ != sent_ && !receives_.empty(); }
   // Returns true if a message has arrived.
   bool take_in() {
     if (landed_ == sent_ || receives_.empty()) return false;
     const Message& message = wire_[landed_++ % kWireMessages];
     const bool may_show = taker_ != nullptr && port_.ready_.empty();
-    if (may_show && taker_->take(exs::PlacedMessage(std::span(message.bytes).first(message.length))))
+    if (may_show && taker_->take(exs::ArrivingMessage(std::span(message.bytes).first(message.length))))
       return true;
     const Receive receive = receives_.back();
     receives_.pop_back();
@@ -79,7 +82,11 @@ class LoopbackLink final : public exs::Link {
     if (payload.length_bytes > 0)
       std::memcpy(message.bytes.data() + header.size(), payload.address, payload.length_bytes);
     message.length = bytes;
+    port_.ring();
     return {};
+  }
+  bool send_short(std::span<const std::byte> header, LocalSlice payload) noexcept override {
+    return send_now(header, payload).ok();
   }
   [[nodiscard]] bool sends_now() const noexcept override { return true; }
   void show_messages_to(exs::MessageTaker& taker) override { taker_ = &taker; }
@@ -118,7 +125,7 @@ class LoopbackLink final : public exs::Link {
   std::size_t landed_ = 0;
 };
 
-LoopbackPort::LoopbackPort() : never_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+LoopbackPort::LoopbackPort() : bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 LoopbackPort::~LoopbackPort() = default;
 
 exs::Result<std::unique_ptr<exs::Link>> LoopbackPort::connect(int, const sockaddr*, socklen_t,
@@ -148,6 +155,27 @@ exs::Result<std::unique_ptr<exs::Link>> LoopbackPort::accept(std::unique_ptr<exs
 bool LoopbackPort::poll_memory(bool) {
   progress(0);
   return true;
+}
+
+bool LoopbackPort::arm() {
+  armed_ = true;
+  return !has_news();
+}
+
+void LoopbackPort::disarm() {
+  armed_ = false;
+  std::uint64_t rings = 0;
+  [[maybe_unused]] const auto taken = ::read(bell_.get(), &rings, sizeof rings);
+}
+
+void LoopbackPort::ring() {
+  if (!std::exchange(armed_, false)) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(bell_.get(), &one, sizeof one);
+}
+
+bool LoopbackPort::has_news() const noexcept {
+  return std::any_of(links_.begin(), links_.end(), [](const LoopbackLink* link) { return link->has_news(); });
 }
 
 void LoopbackPort::progress(std::uint64_t) {

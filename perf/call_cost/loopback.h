@@ -25,10 +25,16 @@ class LoopbackPort final : public exs::Port, private exs::Connector {
   void flush() override {}
   void progress(std::uint64_t now_ns) override;
   bool poll_memory(bool rang) override;
+  [[nodiscard]] bool shows_in_memory() const noexcept override { return true; }
+  [[nodiscard]] bool has_news() const noexcept override;
+  [[nodiscard]] bool has_completions() const noexcept override { return !ready_.empty(); }
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return arrivals_; }
   std::size_t poll(std::span<exs::Completion> out) override;
   [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept override { return exs::kNoDeadline; }
-  [[nodiscard]] int wait_fd() const noexcept override { return never_.get(); }
+  [[nodiscard]] int wait_fd() const noexcept override { return bell_.get(); }
+  // Rings as shared memory does, so that an engine asleep on the port steps back once messages come.
+  bool arm() override;
+  void disarm() override;
 
   // The request of the last connect().
   std::unique_ptr<exs::ConnectionRequest> request();
@@ -48,7 +54,10 @@ class LoopbackPort final : public exs::Port, private exs::Connector {
                                                  int descriptor, const exs::ConnectParameters& parameters,
                                                  std::uint64_t link_token) override;
 
-  exs::UniqueFd never_;  // never readable
+  void ring();
+
+  exs::UniqueFd bell_;
+  bool armed_ = false;
   std::vector<LoopbackLink*> links_;
   LoopbackLink* connecting_ = nullptr;
   exs::Fifo<exs::Completion> ready_;

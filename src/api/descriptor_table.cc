@@ -12,13 +12,6 @@ DescriptorTable::~DescriptorTable() {
   for (auto& chunk : chunks_) delete chunk.load(std::memory_order_relaxed);
 }
 
-DescriptorTable::DescriptorSlot* DescriptorTable::slot_of(int number) const {
-  if (number < 0 || number >= kNumbersMax) return nullptr;
-  const auto index = static_cast<std::size_t>(number);
-  Chunk* chunk = chunks_[index / kChunkSlots].load(std::memory_order_acquire);
-  return chunk == nullptr ? nullptr : &(*chunk)[index % kChunkSlots];
-}
-
 DescriptorTable::DescriptorSlot* DescriptorTable::make_slot(int number) {
   if (number >= kNumbersMax) {
     log(LogLevel::kError, "descriptor {} is beyond the {} numbers exs can hold: EMFILE", number, kNumbersMax);
@@ -55,11 +48,6 @@ Result<std::shared_ptr<Socket>> DescriptorTable::insert_if_absent(const std::sha
   LockGuard guard(slot->mutex);
   if (!slot->socket) fill(*slot, socket);
   return slot->socket;
-}
-
-Socket* DescriptorTable::peek(int number) const {
-  const DescriptorSlot* const slot = slot_of(number);
-  return slot == nullptr ? nullptr : slot->own.load(std::memory_order_acquire);
 }
 
 std::shared_ptr<Socket> DescriptorTable::find(int number) {

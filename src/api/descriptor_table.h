@@ -33,7 +33,10 @@ class DescriptorTable {
   Result<std::shared_ptr<Socket>> insert_if_absent(const std::shared_ptr<Socket>& socket);
   [[nodiscard]] std::shared_ptr<Socket> find(int number);
   // Call it in a ReadSection; the socket lives until its end. Null: use find(), as for all adopted sockets.
-  [[nodiscard]] Socket* peek(int number) const;
+  [[nodiscard]] Socket* peek(int number) const noexcept {
+    const DescriptorSlot* const slot = slot_of(number);
+    return slot == nullptr ? nullptr : slot->own.load(std::memory_order_acquire);
+  }
   // False: another thread removed the socket. `first` runs before the number is free. Not to be called in a
   // ReadSection, unless the socket is adopted.
   bool remove(const Socket& socket, const std::function<void()>& first);
@@ -47,7 +50,12 @@ class DescriptorTable {
     std::shared_ptr<Socket> socket EXS_GUARDED_BY(mutex);
   };
   using Chunk = std::array<DescriptorSlot, kChunkSlots>;
-  DescriptorSlot* slot_of(int number) const;
+  DescriptorSlot* slot_of(int number) const noexcept {
+    if (number < 0 || number >= kNumbersMax) return nullptr;
+    const auto index = static_cast<std::size_t>(number);
+    Chunk* chunk = chunks_[index / kChunkSlots].load(std::memory_order_acquire);
+    return chunk == nullptr ? nullptr : &(*chunk)[index % kChunkSlots];
+  }
   DescriptorSlot* make_slot(int number);
   static void fill(DescriptorSlot& slot, const std::shared_ptr<Socket>& socket) EXS_REQUIRES(slot.mutex);
   bool take_out(const Socket& socket, const std::function<void()>& first);

@@ -54,6 +54,16 @@ Status wait_on(Library& library, exs_qhandle_t handle, exs_event_t* events, std:
                      taken);
 }
 
+// The steady case, in few steps. 0: wait_on() decides.
+std::size_t dequeue_at_once(exs_qhandle_t handle, exs_event_t* events, int count) noexcept {
+  Library* const library = Library::current();
+  if (library == nullptr || ThreadRecord::mine() == nullptr || events == nullptr) return 0;
+  if (count < 1 || count > EXS_EVTVEC_MAX) return 0;
+  const ReadSection section;
+  EventQueue* const queue = library->queues.peek(handle);
+  return queue == nullptr ? 0 : take_at_once(*queue, events, static_cast<std::size_t>(count));
+}
+
 // Programs need not know that a queue holds descriptors.
 Status without_descriptors(Status why) {
   return why == Status(EMFILE) || why == Status(ENFILE) ? Status(ENOMEM) : why;
@@ -159,7 +169,8 @@ int exs_qdelete(exs_qhandle_t handle) {
 }
 
 int exs_qdequeue(exs_qhandle_t handle, exs_event_t* events, int count, const struct timeval* timeout) {
-  std::size_t taken = 0;
+  std::size_t taken = timeout == nullptr || is_time(*timeout) ? dequeue_at_once(handle, events, count) : 0;
+  if (taken > 0) return static_cast<int>(taken);
   const int failed = api_call([&](Library& library) {
     if (timeout != nullptr && !is_time(*timeout)) return no_time(*timeout);
     const std::int64_t wide = count;  // -INT_MIN does not fit an int
@@ -170,7 +181,8 @@ int exs_qdequeue(exs_qhandle_t handle, exs_event_t* events, int count, const str
 }
 
 int exs_qwait(exs_qhandle_t handle, exs_event_t* events, int max, int min, int64_t timeout_ns) {
-  std::size_t taken = 0;
+  std::size_t taken = min == 0 || (min == 1 && max >= 1) ? dequeue_at_once(handle, events, max) : 0;
+  if (taken > 0) return static_cast<int>(taken);
   const int failed = api_call([&](Library& library) {
     const std::uint64_t ns = timeout_ns < 0 ? kNoDeadline : static_cast<std::uint64_t>(timeout_ns);
     return wait_on(library, handle, events, min, max, WaitLimit::lasting(ns), taken);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "base/read_section.h"
 #include "src/api/api_call.h"
+#include "src/api/short_path.h"
 #include "src/api/transfer.h"
 
 namespace exs {
@@ -42,6 +43,7 @@ using namespace exs;
 
 int exs_send(int socket, const void* buffer, size_t length, int flags, exs_qhandle_t queue,
              exs_ahandle_t handle, exs_mhandle_t region) {
+  if (send_short(socket, buffer, length, flags, queue, handle, region)) return 0;
   return api_call([&](Library& library) {
     const TransferRequest request{Direction::kSend, socket, flags, queue, handle};
     return post(library, request, {bytes_of(buffer), length, region});
@@ -50,6 +52,7 @@ int exs_send(int socket, const void* buffer, size_t length, int flags, exs_qhand
 
 int exs_recv(int socket, void* buffer, size_t length, int flags, exs_qhandle_t queue, exs_ahandle_t handle,
              exs_mhandle_t region) {
+  if (receive_short(socket, buffer, length, flags, queue, handle, region)) return 0;
   return api_call([&](Library& library) {
     const TransferRequest request{Direction::kReceive, socket, flags, queue, handle};
     return post(library, request, {bytes_of(buffer), length, region});

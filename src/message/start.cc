@@ -70,8 +70,8 @@ Result<std::shared_ptr<Socket>> listening_socket(const sockaddr_storage& address
                                                  const SocketOptions& options) {
   auto opened = open_socket(address.ss_family);
   if (!opened) return failure(opened.error());
-  const auto socket = std::make_shared<Socket>(KernelDescriptor::own(std::move(*opened)),
-                                               address.ss_family, options);
+  const auto socket =
+      std::make_shared<Socket>(KernelDescriptor::own(std::move(*opened)), address.ss_family, options);
   LockGuard guard(socket->mutex);
   if (const Status status = bind_socket(*socket, *as_sockaddr(address)); !status.ok()) return failure(status);
   if (const Status status = start_listening(*socket, SOMAXCONN); !status.ok()) return failure(status);

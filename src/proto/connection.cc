@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <new>
 
 #include "src/log/log.h"
@@ -23,49 +24,58 @@ using wire::MessageType;
 std::unique_ptr<SendSide> Connection::make_sends(const Tuning& tuning) {
   switch (agreement_.kind) {
     case SocketKind::kStream:
-      return std::make_unique<StreamSends>(link_, outbox_, credits_, counters_, agreement_,
+      return std::make_unique<StreamSends>(link_, outbox_, path_.credits, path_.counters, agreement_,
                                            tuning.first_sequence);
-    case SocketKind::kTagged: {
-      auto made = std::make_unique<TaggedSends>(link_, outbox_, credits_, eager_, counters_, agreement_,
-                                                tuning.first_sequence);
-      tagged_sends_ = made.get();
-      return made;
-    }
+    case SocketKind::kTagged:
+      return std::make_unique<TaggedSends>(link_, outbox_, path_.credits, eager_, path_.counters, agreement_,
+                                           tuning.first_sequence);
     case SocketKind::kMessage: break;
   }
-  return std::make_unique<MessageSends>(link_, outbox_, credits_, counters_, agreement_,
-                                        tuning.first_sequence, tuning.read_chunk_bytes);
+  return std::make_unique<MessageSends>(path_, outbox_, agreement_, tuning.read_chunk_bytes);
 }
 
 std::unique_ptr<ReceiveSide> Connection::make_receives(const Tuning& tuning, Inbox* inbox) {
   switch (agreement_.kind) {
     case SocketKind::kStream:
-      return std::make_unique<StreamReceives>(link_, slots_, credits_, counters_, agreement_,
+      return std::make_unique<StreamReceives>(link_, slots_, path_.credits, path_.counters, agreement_,
                                               tuning.read_chunk_bytes, tuning.first_sequence);
-    case SocketKind::kTagged: {
-      auto made = std::make_unique<TaggedReceives>(link_, slots_, credits_, eager_, counters_, agreement_,
-                                                   *inbox, tuning.read_chunk_bytes, tuning.first_sequence);
-      tagged_receives_ = made.get();
-      return made;
-    }
+    case SocketKind::kTagged:
+      return std::make_unique<TaggedReceives>(link_, slots_, path_.credits, eager_, path_.counters,
+                                              agreement_, *inbox, tuning.read_chunk_bytes,
+                                              tuning.first_sequence);
     case SocketKind::kMessage: break;
   }
-  return std::make_unique<MessageReceives>(link_, slots_, credits_, counters_, agreement_,
-                                           tuning.read_chunk_bytes, tuning.first_sequence);
+  return std::make_unique<MessageReceives>(path_, slots_, agreement_, tuning.read_chunk_bytes);
 }
 
 Connection::Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink,
                        const Tuning& tuning, Inbox* inbox)
-    : role_(role),
+    : path_(agreement, link, tuning.first_sequence),
+      role_(role),
       agreement_(agreement),
       link_(link),
       sink_(sink),
-      credits_(agreement.send_credits, agreement.receive_credits),
       slots_(agreement, link),
-      outbox_(link, credits_, counters_, link_depths(agreement).sends),
+      outbox_(link, path_.credits, path_.counters, link_depths(agreement).sends),
       eager_(agreement.tagged.eager_bytes_out, agreement.tagged.eager_bytes_in),
       sends_(make_sends(tuning)),
       receives_(make_receives(tuning, inbox)) {}
+
+MessageSends& Connection::message_sends() const noexcept {
+  return static_cast<MessageSends&>(*sends_);
+}
+
+MessageReceives& Connection::message_receives() const noexcept {
+  return static_cast<MessageReceives&>(*receives_);
+}
+
+TaggedSends& Connection::tagged_sends() const noexcept {
+  return static_cast<TaggedSends&>(*sends_);
+}
+
+TaggedReceives& Connection::tagged_receives() const noexcept {
+  return static_cast<TaggedReceives&>(*receives_);
+}
 
 Status Connection::start() {
   if (const Status status = slots_.post_all(); !status.ok()) return status;
@@ -86,6 +96,19 @@ bool Connection::send_now(const Operation& operation) {
   return true;
 }
 
+bool Connection::may_send_short() const noexcept {
+  return agreement_.kind == SocketKind::kMessage && is_steady() && message_sends().may_send_short();
+}
+
+bool Connection::may_take_short() const noexcept {
+  return agreement_.kind == SocketKind::kMessage && is_steady() && sends_->all_sent() &&
+         message_receives().is_plain_and_quiet();
+}
+
+void Connection::return_credits() {
+  if (const Status status = outbox_.return_credits(false); !status.ok()) settle(status);
+}
+
 bool Connection::read_now(const Operation& operation, Outcome& outcome) {
   return state_ == State::kOpen && receives_->read_now(operation, outcome);
 }
@@ -95,6 +118,7 @@ PostState Connection::post_send(const Operation& operation) {
     sink_.completed(Direction::kSend, operation, sent_immediate(operation));
     return PostState::kStarted;
   }
+  forget_quiet();
   try {
     sends_->post(operation);
   } catch (const std::bad_alloc&) {
@@ -119,6 +143,7 @@ PostState Connection::post_receive(const Operation& operation) {
     sink_.completed(Direction::kReceive, operation, outcome);
     return PostState::kStarted;
   }
+  forget_quiet();
   bool something_follows = false;
   try {
     something_follows = receives_->post(operation);
@@ -131,21 +156,21 @@ PostState Connection::post_receive(const Operation& operation) {
 }
 
 bool Connection::is_steady() const noexcept {
-  if (tagged_receives_ != nullptr)
-    return state_ == State::kOpen && close_handshake_.is_quiet() && !tagged_receives_->owes_something();
+  if (is_tagged())
+    return state_ == State::kOpen && close_handshake_.is_quiet() && !tagged_receives().owes_something();
   return state_ == State::kOpen && agreement_.kind == SocketKind::kMessage && close_handshake_.is_quiet() &&
          receives_->adverts_held() == 0 && !sends_->window_held();
 }
 
 bool Connection::take(const ArrivingMessage& message) {
-  if (tagged_receives_ != nullptr) return take_tagged(message);
-  if (message.length_bytes() < wire::kHeaderBytes || !is_steady() || !sends_->all_sent()) return false;
+  if (is_tagged()) return take_tagged(message);
+  if (!takes_short() || message.first_piece().size() < wire::kHeaderBytes) return false;
   std::array<std::byte, wire::kHeaderBytes> bytes;
-  message.copy(0, bytes);
+  std::memcpy(bytes.data(), message.first_piece().data(), bytes.size());
   wire::Header header;
-  if (!wire::decode_immediate(bytes, header) || !credits_.may_take_back(header.credits)) return false;
-  if (!receives_->take(header, message, sink_)) return false;
-  Status status = credits_.take_back(header.credits);
+  if (!wire::decode_immediate(bytes, header) || !path_.credits.may_take_back(header.credits)) return false;
+  if (!message_receives().take(header, message, sink_)) return false;
+  Status status = path_.credits.take_back(header.credits);
   if (status.ok()) status = outbox_.return_credits(false);
   if (!status.ok()) settle(status);
   return true;
@@ -160,11 +185,11 @@ bool Connection::take_tagged(const ArrivingMessage& message) {
   wire::Message decoded;
   if (!wire::decode_tagged(head, message.length_bytes(), decoded)) return false;
   const wire::Header& header = decoded.header;
-  if (!credits_.may_take_back(header.credits) || !tagged_receives_->take_at_arrival(decoded, message))
+  if (!path_.credits.may_take_back(header.credits) || !tagged_receives().take_at_arrival(decoded, message))
     return false;
-  Status status = credits_.take_back(header.credits);
+  Status status = path_.credits.take_back(header.credits);
   if (status.ok()) status = eager_.take_back(decoded.label.returned_bytes);
-  const bool is_all = status.ok() && !tagged_receives_->owes_something() && sends_->all_sent();
+  const bool is_all = status.ok() && !tagged_receives().owes_something() && sends_->all_sent();
   if (is_all) status = outbox_.return_credits(false);
   if (!is_all || !status.ok()) settle(status);
   return true;
@@ -174,40 +199,41 @@ bool Connection::take_tagged(const ArrivingMessage& message) {
 bool Connection::take_credit(std::span<const std::byte> bytes) {
   const Result<wire::Message> message = wire::decode(bytes);
   if (!message || message->header.type != MessageType::kCredit) return false;
-  if (!credits_.may_take_back(message->header.credits)) return false;
-  settle(credits_.take_back(message->header.credits));
+  if (!path_.credits.may_take_back(message->header.credits)) return false;
+  settle(path_.credits.take_back(message->header.credits));
   return true;
 }
 
 void Connection::finish_kept(const Arrival& arrival, bool taken) {
   if (is_over()) return;
-  tagged_receives_->finish_kept(arrival, taken ? wire::AckStatus::kTaken : wire::AckStatus::kRefused);
-  if (tagged_receives_->owes_something()) settle({});
+  tagged_receives().finish_kept(arrival, taken ? wire::AckStatus::kTaken : wire::AckStatus::kRefused);
+  if (tagged_receives().owes_something()) settle({});
 }
 
 void Connection::read_kept(std::uint32_t advert, const Operation& receive) {
-  tagged_receives_->read_kept(advert, receive);
+  tagged_receives().read_kept(advert, receive);
   settle({});
 }
 
 void Connection::want(const Wish& wish) {
   if (is_over()) return;
-  tagged_receives_->want(wish);
+  tagged_receives().want(wish);
   settle({});
 }
 
 void Connection::refuse_kept(std::uint32_t advert) {
   if (is_over()) return;
-  tagged_receives_->refuse_kept(advert);
+  tagged_receives().refuse_kept(advert);
   settle({});
 }
 
 void Connection::set_eager_max(std::size_t bytes) {
-  tagged_sends_->set_eager_max(bytes);
+  tagged_sends().set_eager_max(bytes);
 }
 
 void Connection::handle(const Completion& completion) {
   if (is_over()) return;
+  forget_quiet();
   if (completion.kind == CompletionKind::kDisconnected) return on_disconnect(completion.status);
   // Posts fail when the link breaks. Its last completion says why, and whether it ended in order.
   if (!completion.status.ok()) return lose_link(State::kLosing);
@@ -260,15 +286,15 @@ Status Connection::on_receive(std::uint64_t slot, std::uint32_t length_bytes) {
   }
   const std::size_t held = receives_->adverts_held() + (sends_->window_held() ? 1 : 0);
   if (const Status status = close_handshake_.check(header, held); !status.ok()) return status;
-  if (const Status status = credits_.take_back(header.credits); !status.ok()) return status;
-  if (tagged_receives_ != nullptr) {
+  if (const Status status = path_.credits.take_back(header.credits); !status.ok()) return status;
+  if (is_tagged()) {
     const Status status = eager_.take_back(message->label.returned_bytes);
     if (!status.ok()) return status;
   }
   if (wire::is_data(header.type)) return receives_->on_data(*message, slot, length_bytes);
   if (spends_credit(agreement_.kind, header.type)) {
-    if (const Status status = credits_.data_arrived(); !status.ok()) return status;
-    credits_.owe();
+    if (const Status status = path_.credits.data_arrived(); !status.ok()) return status;
+    path_.credits.owe();
   }
   if (const Status status = slots_.free(slot); !status.ok()) return status;
   return on_control(*message);
@@ -353,7 +379,7 @@ void Connection::probe() {
 }
 
 Readiness Connection::readiness() const noexcept {
-  const bool can_send = state_ == State::kOpen && sends_->can_send(credits_.available() > 0);
+  const bool can_send = state_ == State::kOpen && sends_->can_send(path_.credits.available() > 0);
   return {.receive = receives_->has_data(),
           .send = can_send,
           .peer_ended = !close_handshake_.peer_sends(),
@@ -401,6 +427,7 @@ void Connection::on_disconnect(Status status) {
 }
 
 void Connection::settle(Status status) {
+  forget_quiet();
   if (status.ok()) status = advance();
   if (status.error() == ENOTCONN) {
     lose_link(State::kLosing);
@@ -434,13 +461,13 @@ Status Connection::advance() {
 Status Connection::transmit_pending() {
   if (const Status status = receives_->send_answers(outbox_); !status.ok()) return status;
   if (notices_first_) {
-    const std::uint32_t before = credits_.available();
+    const std::uint32_t before = path_.credits.available();
     if (const Status status = receives_->send_notices(outbox_); !status.ok()) return status;
-    notices_first_ = credits_.available() == before;
+    notices_first_ = path_.credits.available() == before;
   }
-  const std::uint32_t before = credits_.available();
+  const std::uint32_t before = path_.credits.available();
   if (const Status status = sends_->transmit(); !status.ok()) return status;
-  if (credits_.available() != before) notices_first_ = true;
+  if (path_.credits.available() != before) notices_first_ = true;
   if (const Status status = receives_->send_notices(outbox_); !status.ok()) return status;
   return close_handshake_.may_probe() ? probes_.send(outbox_) : Status();
 }
@@ -471,12 +498,14 @@ void Connection::finish_close() {
 }
 
 void Connection::lose_link(State state) {
+  forget_quiet();
   state_ = state;
   slots_.retire();
 }
 
 void Connection::fail(Status why) {
   if (is_over()) return;
+  forget_quiet();
   state_ = State::kFailed;
   slots_.retire();
   link_.close();

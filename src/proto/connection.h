@@ -14,12 +14,16 @@
 //     advance() does everything that has become possible, in a fixed order. So no mechanism calls another one.
 //  2. After a step nothing more is possible. Little can follow the frequent steps of small messages. So these
 //     do that little alone and skip advance().
+//  3. The most frequent steps are short: send_short(), short_receives(), take_short(). They ask once whether all is quiet, and that answer
+//     holds until a step that is not short. Every other step forgets it.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
+#include "base/check.h"
 #include "src/proto/close_handshake.h"
 #include "src/proto/credit.h"
 #include "src/proto/hello.h"
@@ -29,6 +33,7 @@
 #include "src/proto/rdma_chunks.h"
 #include "src/proto/receive_side.h"
 #include "src/proto/send_side.h"
+#include "src/proto/short_path.h"
 #include "src/proto/slots.h"
 #include "src/proto/tagged/eager_window.h"
 #include "src/proto/tagged/inbox.h"
@@ -43,6 +48,8 @@ struct Tuning {
   std::uint32_t first_sequence = 1;
 };
 
+class MessageReceives;
+class MessageSends;
 class TaggedReceives;
 class TaggedSends;
 
@@ -62,6 +69,21 @@ class Connection {
   // Sends at once what nothing keeps waiting; its outcome, which the sink does not hear of. Nothing: it must be posted, and nothing
   // has changed.
   bool send_now(const Operation& operation);
+  // Sends a short message at once, and flushes the link for it.
+  ShortSend send_short(LocalSlice payload) noexcept {
+    return sends_short() ? path_.send(payload) : ShortSend::kNot;
+  }
+  // Takes an immediate for a short receive, as take() does, and calls `deliver(receive, payload_bytes)`. False: see take().
+  template <typename Deliver>
+  bool take_short(const ArrivingMessage& message, Deliver&& deliver) {
+    if (!takes_short() || !path_.take(message, std::forward<Deliver>(deliver))) return false;
+    if (path_.credits.return_is_due()) return_credits();
+    return true;
+  }
+  // Short receives, to which the caller may append one that is short: it is posted then, and waits. Null: it must be posted.
+  [[nodiscard]] Fifo<Operation>* short_receives() noexcept {
+    return takes_short() && path_.receives.has_room() ? &path_.receives : nullptr;
+  }
   // Reads a window of the peer for a receive which nothing keeps waiting, where the link can at once, with its outcome. False: it
   // must be posted, and nothing has changed.
   bool read_now(const Operation& operation, Outcome& outcome);
@@ -108,7 +130,7 @@ class Connection {
   // Gives up: every open operation ends with `why`, then sink.failed(why). Closes the link.
   void abort(Status why);
 
-  [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
+  [[nodiscard]] const Counters& counters() const noexcept { return path_.counters; }
   [[nodiscard]] const Agreement& agreement() const noexcept { return agreement_; }
   [[nodiscard]] Readiness readiness() const noexcept;
   // The peer's persistent receive, to be mapped. EAGAIN: none stands. EACCES: its owner does not want that.
@@ -121,7 +143,7 @@ class Connection {
   // The SHUTDOWN for each request has been sent, or is not needed any more.
   [[nodiscard]] bool shutdown_announced() const noexcept { return close_handshake_.shutdown_announced(); }
   // For tests: the places of the credits.
-  [[nodiscard]] const Credits& credits() const noexcept { return credits_; }
+  [[nodiscard]] const Credits& credits() const noexcept { return path_.credits; }
   [[nodiscard]] std::size_t credits_held() const noexcept { return receives_->credits_held(); }
 
  private:
@@ -142,6 +164,26 @@ class Connection {
 
   // Only plain messages are in progress: no end, nothing persistent, no advert to answer.
   [[nodiscard]] bool is_steady() const noexcept;
+  // The sides of messages, and of messages with tags.
+  [[nodiscard]] MessageSends& message_sends() const noexcept;
+  [[nodiscard]] MessageReceives& message_receives() const noexcept;
+  [[nodiscard]] TaggedSends& tagged_sends() const noexcept;
+  [[nodiscard]] TaggedReceives& tagged_receives() const noexcept;
+  [[nodiscard]] bool is_tagged() const noexcept { return agreement_.kind == SocketKind::kTagged; }
+  [[nodiscard]] bool may_send_short() const noexcept;
+  [[nodiscard]] bool may_take_short() const noexcept;
+  [[nodiscard]] bool sends_short() noexcept {
+    if (!path_.sends) path_.sends = may_send_short();
+    EXS_DEBUG_CHECK(path_.sends == may_send_short());
+    return path_.sends;
+  }
+  [[nodiscard]] bool takes_short() noexcept {
+    if (!path_.takes) path_.takes = may_take_short();
+    EXS_DEBUG_CHECK(path_.takes == may_take_short());
+    return path_.takes;
+  }
+  void return_credits();
+  void forget_quiet() noexcept { path_.sends = path_.takes = false; }
   bool take_tagged(const ArrivingMessage& message);
   bool take_credit(std::span<const std::byte> bytes);
   void send_steadily();
@@ -164,17 +206,14 @@ class Connection {
   void lose_link(State state);
   void fail(Status why);
 
+  ShortPath path_;
   const Role role_;
   const Agreement agreement_;
   Link& link_;
   OutcomeSink& sink_;
-  Counters counters_;
-  Credits credits_;
   Slots slots_;
   Outbox outbox_;
-  EagerWindow eager_;                    // messages with tags
-  TaggedSends* tagged_sends_ = nullptr;  // likewise, and then it is sends_
-  TaggedReceives* tagged_receives_ = nullptr;
+  EagerWindow eager_;  // messages with tags
   const std::unique_ptr<SendSide> sends_;
   const std::unique_ptr<ReceiveSide> receives_;
   CloseHandshake close_handshake_;

@@ -37,6 +37,8 @@ class Credits {
   void spend() noexcept { --available_; }
   // EPROTO: more than were spent.
   Status take_back(std::uint32_t returned);
+  // Requires may_take_back().
+  void add_back(std::uint32_t returned) noexcept { available_ += returned; }
   [[nodiscard]] bool may_take_back(std::uint32_t returned) const noexcept {
     return returned <= send_total_ - available_;
   }

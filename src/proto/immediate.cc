@@ -40,13 +40,8 @@ Status send_immediate(Outbox& outbox, const Operation& operation, std::uint32_t 
 
 void take_immediate(const ArrivingMessage& message, const Operation& receive, Outcome& outcome) {
   const std::size_t payload_bytes = message.length_bytes() - wire::kHeaderBytes;
-  const std::size_t taken_bytes = copy_payload(message, wire::kHeaderBytes, payload_bytes, receive);
-  const bool is_truncated = taken_bytes < payload_bytes;
-  outcome.error = 0;
-  outcome.length_bytes = taken_bytes;
-  outcome.flags =
-      kImmediate | kEndOfMessage | (taken_bytes > 0 ? kCopied : 0U) | (is_truncated ? kTruncated : 0U);
-  outcome.whole_bytes = is_truncated ? payload_bytes : 0;
+  copy_payload(message, wire::kHeaderBytes, payload_bytes, receive);
+  outcome = received_immediate(receive, payload_bytes);
 }
 
 }  // namespace exs::proto

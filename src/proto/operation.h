@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -49,6 +50,7 @@ struct Operation {
   bool at_offset = false;        // reads or writes the peer's persistent memory at `offset`
   bool mappable = false;         // persistent receives: the peer may map the memory
   bool wait_all = false;         // receives of a stream: not before the memory is full
+  bool is_short = false;         // receives: one piece of registered memory, no time limit, nothing attached
   bool more = false;             // sends: not before the next send without it, or flush()
   const Label* label = nullptr;  // sends of tagged messages; kept by the poster
   OperationTag tag;
@@ -61,6 +63,13 @@ enum class PostState : std::uint8_t {
   kNoMemory,  // there is no memory for it, and nothing has changed
   kWaiting,   // for the peer, and nothing else has changed
   kStarted,   // or ended
+};
+
+// The result of a short send.
+enum class ShortSend : std::uint8_t {
+  kSent,
+  kNoCredit,  // nothing has changed; a credit may have come already
+  kNot,       // it must be posted, and nothing has changed
 };
 
 // Facts about a finished operation; a bit set.
@@ -82,6 +91,17 @@ struct Outcome {
 // The outcome of an immediate send that has left.
 [[nodiscard]] inline Outcome sent_immediate(const Operation& operation) noexcept {
   return {.error = 0, .length_bytes = operation.memory.length_bytes, .flags = kImmediate, .whole_bytes = 0};
+}
+
+// The outcome of a receive that an immediate of so many bytes went to.
+[[nodiscard]] inline Outcome received_immediate(const Operation& receive,
+                                                std::uint64_t payload_bytes) noexcept {
+  const std::uint64_t taken = std::min<std::uint64_t>(payload_bytes, receive.memory.length_bytes);
+  const bool is_truncated = taken < payload_bytes;
+  return {.error = 0,
+          .length_bytes = taken,
+          .flags = kImmediate | kEndOfMessage | (taken > 0 ? kCopied : 0U) | (is_truncated ? kTruncated : 0U),
+          .whole_bytes = is_truncated ? payload_bytes : 0};
 }
 
 // How the peer used a persistent operation since this was last reported.

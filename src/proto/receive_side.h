@@ -25,12 +25,6 @@ class ReceiveSide {
   virtual bool post(const Operation& operation) = 0;
   // A data message of the peer in its slot. EPROTO: no credit, wrong sequence, longer than agreed.
   virtual Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) = 0;
-  // Gives an immediate that still lies with the provider to the waiting receive, with its outcome. False: no
-  // receive waits, or the message is not the expected one; nothing has changed.
-  virtual bool take(const wire::Header& /*header*/, const ArrivingMessage& /*message*/,
-                    OutcomeSink& /*sink*/) {
-    return false;
-  }
   // Reads the peer's window for a receive that is next, with its outcome. False: it must be posted, and nothing has changed.
   virtual bool read_now(const Operation& /*operation*/, Outcome& /*outcome*/) { return false; }
   // A window is open, so the attempt is worthwhile.

@@ -65,6 +65,7 @@ class CompletionQueue {
     --unended_;
     append(source, completion);
   }
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   // Fills `out` as far as there are completions; returns how many were written.
   std::size_t take(std::span<Completion> out) {
     std::size_t taken = 0;

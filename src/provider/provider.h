@@ -18,6 +18,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -111,33 +112,33 @@ enum class ConnectStage : std::uint8_t {
   kReceived,  // the peer has what it was asked, and has not decided
 };
 
-// A message of the peer, during MessageTaker::take(). It may lie where the peer still can write: only what copy() gave is looked at.
+// A message of the peer, during MessageTaker::take(), in one piece of memory or in two. It may lie where the peer still can write: only
+// what was copied is looked at.
 class ArrivingMessage {
  public:
-  explicit ArrivingMessage(std::size_t length_bytes) : length_bytes_(length_bytes) {}
+  explicit ArrivingMessage(std::span<const std::byte> first, std::span<const std::byte> rest = {})
+      : first_(first), rest_(rest) {}
   ArrivingMessage(const ArrivingMessage&) = delete;
   ArrivingMessage& operator=(const ArrivingMessage&) = delete;
-  [[nodiscard]] std::size_t length_bytes() const noexcept { return length_bytes_; }
+  [[nodiscard]] std::size_t length_bytes() const noexcept { return first_.size() + rest_.size(); }
+  // Its first bytes, to be copied from there. Fewer only where it is shorter, or lies in two pieces.
+  [[nodiscard]] std::span<const std::byte> first_piece() const noexcept { return first_; }
   // The bytes from `offset` on, which are there. Throws MemoryGone where `into` is not.
-  virtual void copy(std::size_t offset, std::span<std::byte> into) const = 0;
-
- protected:
-  ~ArrivingMessage() = default;
-
- private:
-  const std::size_t length_bytes_;
-};
-
-// A message in one piece of our own memory.
-class PlacedMessage final : public ArrivingMessage {
- public:
-  explicit PlacedMessage(std::span<const std::byte> bytes) : ArrivingMessage(bytes.size()), bytes_(bytes) {}
-  void copy(std::size_t offset, std::span<std::byte> into) const override {
-    if (!into.empty()) copy_of_program(into.data(), bytes_.data() + offset, into.size());
+  void copy(std::size_t offset, std::span<std::byte> into) const {
+    if (into.size() > first_.size() - std::min(offset, first_.size())) return copy_of_both(offset, into);
+    if (!into.empty()) copy_of_program(into.data(), first_.data() + offset, into.size());
   }
 
  private:
-  const std::span<const std::byte> bytes_;
+  void copy_of_both(std::size_t offset, std::span<std::byte> into) const {
+    const std::size_t here = std::min(first_.size() - std::min(offset, first_.size()), into.size());
+    if (here > 0) copy_of_program(into.data(), first_.data() + offset, here);
+    if (here == into.size()) return;
+    copy_of_program(into.data() + here, rest_.data() + (offset + here - first_.size()), into.size() - here);
+  }
+
+  const std::span<const std::byte> first_;
+  const std::span<const std::byte> rest_;
 };
 
 // Takes messages of a link where they arrive, so that they are copied once. Thread: shard.
@@ -170,6 +171,11 @@ class Link {
   // is nobody's yet, so nobody would end it.
   virtual Status send_now(std::span<const std::byte> /*header*/, LocalSlice /*payload*/) noexcept {
     return Status(EAGAIN);
+  }
+  // Like send_now() and Port::flush(), for one short message in the fewest steps. False: not possible now; any error is reported by
+  // the posts.
+  virtual bool send_short(std::span<const std::byte> /*header*/, LocalSlice /*payload*/) noexcept {
+    return false;
   }
   // Many posts that are flushed together cost less than separate ones.
   [[nodiscard]] virtual bool gains_by_company() const noexcept { return false; }
@@ -259,11 +265,20 @@ class Port {
   // readable, which is worth one system call if that may be all it takes. False: it rang for something that
   // only progress() finds.
   virtual bool poll_memory(bool rang) { return !rang; }
+  // poll_memory() finds what arrives, and has_news() tells.
+  [[nodiscard]] virtual bool shows_in_memory() const noexcept { return false; }
+  // poll_memory() would find something to do. The cheapest look there is.
+  [[nodiscard]] virtual bool has_news() const noexcept { return true; }
+  // As poll_memory(false), but may stop as soon as `enough`, which a MessageTaker sets: what comes next may still be on its way between
+  // two processors, and to look for it would cost what a message costs.
+  virtual bool take_news(const bool& /*enough*/) { return poll_memory(false); }
   // Goes up whenever progress() or poll_memory() took in something of a peer, also what produced no
   // completion (a served read).
   [[nodiscard]] virtual std::uint64_t arrivals() const noexcept = 0;
   // Takes completions that progress(), poll_memory() or flush() produced; returns how many were written.
   virtual std::size_t poll(std::span<Completion> out) = 0;
+  // poll() would take some, as far as is known without a flush.
+  [[nodiscard]] virtual bool has_completions() const noexcept { return true; }
   // Both in one call, because every step ends with them; but what waits for company and has none goes on waiting.
   virtual std::size_t flush_and_poll(std::span<Completion> out) {
     flush();

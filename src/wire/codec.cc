@@ -19,14 +19,6 @@ Header load_header(const std::byte* from) {
   return header;
 }
 
-// A header as one word, most significant byte first.
-constexpr int kWordCreditsShift = 8 * (kHeaderBytes - kCreditsOffset - sizeof(std::uint16_t));
-constexpr std::uint64_t kWordTypeAndFlags = ~std::uint64_t{0} << 8 * (kHeaderBytes - kFlagsOffset - 1);
-constexpr std::uint64_t kImmediateWord = std::uint64_t{static_cast<std::uint8_t>(MessageType::kImmediate)}
-                                         << 8 * (kHeaderBytes - kTypeOffset - 1);
-static_assert(kHeaderBytes == sizeof(std::uint64_t) &&
-              kSequenceOffset + sizeof(std::uint32_t) == kHeaderBytes);
-
 bool carries_sequence(MessageType type) {
   switch (type) {
     case MessageType::kAdvert:
@@ -302,21 +294,6 @@ void encode_list_entry(const Advert& window, std::span<std::byte> list, std::siz
 
 Advert list_entry(std::span<const std::byte> list, std::size_t entry) {
   return load_window(list.subspan(entry * kListEntryBytes, kListEntryBytes).data());
-}
-
-std::array<std::byte, kHeaderBytes> encode_immediate(std::uint16_t credits, std::uint32_t sequence) noexcept {
-  const std::uint64_t word = kImmediateWord | std::uint64_t{credits} << kWordCreditsShift | sequence;
-  return std::bit_cast<std::array<std::byte, kHeaderBytes>>(to_network_order(word));
-}
-
-bool decode_immediate(std::span<const std::byte, kHeaderBytes> bytes, Header& header) noexcept {
-  const auto word = load_be<std::uint64_t>(bytes.data());
-  if ((word & kWordTypeAndFlags) != kImmediateWord) return false;
-  header.type = MessageType::kImmediate;
-  header.flags = 0;
-  header.credits = static_cast<std::uint16_t>(word >> kWordCreditsShift);
-  header.sequence = static_cast<std::uint32_t>(word);
-  return true;
 }
 
 bool decode_tagged(std::span<const std::byte> bytes, std::size_t message_bytes, Message& message) noexcept {

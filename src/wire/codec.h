@@ -4,10 +4,12 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/bytes.h"
 #include "base/status.h"
 #include "src/wire/messages.h"
 
@@ -24,10 +26,31 @@ std::span<const std::byte> encode(const Message& message, FixedBytes& into);
 // than 2^64 bytes.
 Result<Message> decode(std::span<const std::byte> bytes);
 
+// A header as one word, most significant byte first.
+inline constexpr int kWordCreditsShift = 8 * (kHeaderBytes - kCreditsOffset - sizeof(std::uint16_t));
+inline constexpr std::uint64_t kWordTypeAndFlags = ~std::uint64_t{0} << 8 * (kHeaderBytes - kFlagsOffset - 1);
+inline constexpr std::uint64_t kImmediateWord =
+    std::uint64_t{static_cast<std::uint8_t>(MessageType::kImmediate)} << 8 * (kHeaderBytes - kTypeOffset - 1);
+static_assert(kHeaderBytes == sizeof(std::uint64_t) &&
+              kSequenceOffset + sizeof(std::uint32_t) == kHeaderBytes);
+
 // encode() and decode() of an immediate's header alone, in one word, for the path that every short message takes.
-std::array<std::byte, kHeaderBytes> encode_immediate(std::uint16_t credits, std::uint32_t sequence) noexcept;
+inline std::array<std::byte, kHeaderBytes> encode_immediate(std::uint16_t credits,
+                                                            std::uint32_t sequence) noexcept {
+  const std::uint64_t word = kImmediateWord | std::uint64_t{credits} << kWordCreditsShift | sequence;
+  return std::bit_cast<std::array<std::byte, kHeaderBytes>>(to_network_order(word));
+}
+
 // False: it is no such message, or malformed.
-bool decode_immediate(std::span<const std::byte, kHeaderBytes> bytes, Header& header) noexcept;
+inline bool decode_immediate(std::span<const std::byte, kHeaderBytes> bytes, Header& header) noexcept {
+  const auto word = load_be<std::uint64_t>(bytes.data());
+  if ((word & kWordTypeAndFlags) != kImmediateWord) return false;
+  header.type = MessageType::kImmediate;
+  header.flags = 0;
+  header.credits = static_cast<std::uint16_t>(word >> kWordCreditsShift);
+  header.sequence = static_cast<std::uint32_t>(word);
+  return true;
+}
 
 // The fixed part of a kTagged message of `message_bytes` that begins with `bytes`. False: it is none, or malformed.
 bool decode_tagged(std::span<const std::byte> bytes, std::size_t message_bytes, Message& message) noexcept;

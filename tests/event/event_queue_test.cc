@@ -6,6 +6,9 @@
 
 #include <fcntl.h>
 
+#include <memory>
+#include <vector>
+
 #include "event/queue/event_queue.h"
 #include "tests/event/fake_port.h"
 
@@ -78,6 +81,65 @@ BOOST_AUTO_TEST_CASE(an_event_holds_its_descriptor_number) {
   BOOST_TEST(::fcntl(descriptor, F_GETFD) >= 0);
   BOOST_TEST(queue->take(out, 1, 1) == 1U);
   BOOST_TEST(::fcntl(descriptor, F_GETFD) == -1);
+}
+
+BOOST_AUTO_TEST_CASE(events_in_many_queues_hold_a_descriptor_number_until_the_last) {
+  constexpr std::size_t kQueues = 4;
+  auto number = KernelDescriptor::own(UniqueFd(::eventfd(0, EFD_CLOEXEC)));
+  const int descriptor = number->number();
+  std::vector<std::shared_ptr<EventQueue>> queues;
+  for (std::size_t i = 0; i < kQueues; ++i) {
+    queues.push_back(std::make_shared<EventQueue>(4, shard));
+    for (int event = 0; event < 2; ++event) {
+      BOOST_REQUIRE(queues.back()->reserve());
+      queues.back()->push_made([](exs_event_t& made) { made = {}; }, number);
+    }
+  }
+  BOOST_TEST(queues[3]->take(out, 1, 1) == 1U);
+  number.reset();
+  // One queue goes with its events, another one drops them, the others are emptied.
+  queues[0].reset();
+  BOOST_TEST(queues[1]->close(true).ok());
+  BOOST_TEST(queues[2]->take(out, 2, 2) == 2U);
+  BOOST_TEST(::fcntl(descriptor, F_GETFD) >= 0);
+  BOOST_TEST(queues[3]->take(out, 1, 1) == 1U);
+  BOOST_TEST(::fcntl(descriptor, F_GETFD) == -1);
+}
+
+BOOST_AUTO_TEST_CASE(a_number_has_room_for_a_queue_again_once_another_one_has_gone) {
+  auto number = KernelDescriptor::own(UniqueFd(::eventfd(0, EFD_CLOEXEC)));
+  for (int i = 0; i < 10; ++i) {
+    const auto other = std::make_shared<EventQueue>(1, shard);
+    BOOST_REQUIRE(other->reserve());
+    other->push_made([](exs_event_t& made) { made = {}; }, number);
+    BOOST_TEST(other->take(out, 1, 1) == 1U);
+  }
+  const int descriptor = number->number();
+  number.reset();
+  BOOST_TEST(::fcntl(descriptor, F_GETFD) == -1);
+}
+
+BOOST_AUTO_TEST_CASE(an_event_that_comes_at_once_takes_a_slot_if_one_is_free) {
+  const auto number = KernelDescriptor::own(UniqueFd());
+  int acts = 0;
+  const auto act = [&] { return ++acts, true; };
+  const auto make = [](exs_event_t& event) { event = {}; };
+  reserve(1);
+  queue->cancel_reservation();  // room without memory
+  BOOST_TEST(queue->push_at_once(act, make, number));
+  BOOST_TEST(acts == 1);
+  BOOST_TEST(!queue->push_at_once([] { return false; }, make, number));
+  BOOST_TEST(queue->reserved() == 1U);
+  BOOST_REQUIRE(queue->set_depth(1).ok());
+  BOOST_TEST(!queue->push_at_once(act, make, number));
+  BOOST_TEST(!queue->do_if_free(act));
+  BOOST_TEST(!queue->reserve_at_once());
+  BOOST_TEST(acts == 1);
+  BOOST_TEST(queue->take(out, 1, 1) == 1U);
+  BOOST_TEST(queue->do_if_free(act));
+  BOOST_TEST(queue->reserve_at_once());
+  queue->took_directly(1);
+  BOOST_TEST(queue->reserved() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(the_ready_descriptor_follows_the_events) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "event/queue/region.h"
+#include "tests/event/fake_port.h"
 
 namespace exs::test {
 namespace region_test {
@@ -61,6 +62,47 @@ BOOST_AUTO_TEST_CASE(of_all_who_wait_for_idleness_one_retires_it) {
   for (std::thread& thread : waiting) thread.join();
   BOOST_TEST(retired == 1);
   BOOST_TEST(!region->use());
+}
+
+// As the holder of a drive lock counts.
+BOOST_AUTO_TEST_CASE(uses_of_a_shard_count_with_all_others) {
+  ShardFixture owner;
+  ShardFixture other;
+  const auto use = [&](ShardFixture& by) {
+    bool used = false;
+    by.execute([&](Shard& shard) { used = region->use_here(shard); });
+    return used;
+  };
+  const auto release = [&](ShardFixture& by) {
+    by.execute([&](Shard& shard) { region->release_here(shard); });
+  };
+  BOOST_TEST(use(owner));
+  BOOST_TEST(!use(other));  // the first shard alone counts so
+  BOOST_TEST(region->use());
+  BOOST_TEST(!region->retire());
+  // It does not matter which of the uses ends where.
+  release(other);
+  BOOST_TEST(!region->retire());
+  BOOST_TEST(region->use());
+  release(owner);
+  release(owner);
+  BOOST_TEST(region->retire());
+  BOOST_TEST(!use(owner));
+  BOOST_TEST(!region->use());
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_idleness_waits_for_the_uses_of_a_shard) {
+  ShardFixture owner;
+  bool used = false;
+  owner.execute([&](Shard& shard) { used = region->use_here(shard) && region->use_here(shard); });
+  BOOST_REQUIRE(used);
+  std::atomic<bool> retired{false};
+  std::thread waiting([&] { retired = region->retire_when_idle(); });
+  owner.execute([&](Shard& shard) { region->release_here(shard); });
+  BOOST_TEST(!retired);
+  owner.execute([&](Shard& shard) { region->release_here(shard); });
+  waiting.join();
+  BOOST_TEST(retired);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

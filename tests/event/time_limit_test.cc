@@ -15,17 +15,22 @@ namespace time_limit_test {
 
 constexpr std::uint64_t kLimitNs = 100;
 
+class Operations final : public LateOperations {
+ public:
+  bool end_late(proto::Direction, std::uint64_t until_ns) override {
+    ended_until.push_back(until_ns);
+    return false;
+  }
+  void contain_report(const std::function<void()>& report) override { report(); }
+  std::vector<std::uint64_t> ended_until;
+};
+
 struct Fixture : ShardFixture {
   std::shared_ptr<EventQueue> queue = std::make_shared<EventQueue>(4, shard);
   std::shared_ptr<KernelDescriptor> number = KernelDescriptor::own(UniqueFd());
   std::shared_ptr<int> owner = std::make_shared<int>(0);
-  std::vector<std::uint64_t> ended_until;
-  LateWatch watch{*shard,
-                  [this](std::uint64_t until_ns) {
-                    ended_until.push_back(until_ns);
-                    return false;
-                  },
-                  [](const std::function<void()>& step) { step(); }};
+  Operations operations;
+  LateWatch watch{*shard, operations, proto::Direction::kReceive};
 
   void limit(std::uint32_t flags = 0) {
     TimeLimitWish wish;
@@ -107,10 +112,10 @@ BOOST_AUTO_TEST_CASE(cancel_names_those_that_are_late) {
   post(1000);
   post(1030);
   BOOST_TEST(told_at(1100) == 1U);
-  BOOST_TEST(ended_until == std::vector<std::uint64_t>{1000}, boost::test_tools::per_element());
+  BOOST_TEST(operations.ended_until == std::vector<std::uint64_t>{1000}, boost::test_tools::per_element());
   end(1000);
   BOOST_TEST(told_at(1130) == 1U);
-  BOOST_TEST(ended_until.back() == 1030U);
+  BOOST_TEST(operations.ended_until.back() == 1030U);
 }
 
 BOOST_AUTO_TEST_CASE(the_slot_is_held_while_the_limit_stands) {

@@ -123,7 +123,7 @@ ONLY_IN = {
 PURE = ["src/wire/", "src/proto/", "service/wire/", "service/flow/"]
 IMPURE = re.compile(r"^(thread|mutex|shared_mutex|condition_variable|atomic|future|chrono|ctime|time\.h|sys/time\.h"
                     r"|sys/socket\.h|netinet/.*|sys/epoll\.h|poll\.h|unistd\.h|pthread\.h"
-                    r"|base/(drive_lock|handle_table|unique_fd)\.h)$")
+                    r"|base/(drive_lock|locks|biased_lock|handle_table|unique_fd)\.h)$")
 # The kernel is called in one place. Wrappers of its calls, which rdma-core, liburing and threads need, are not its calls.
 KERNEL = "base/kernel"
 KERNEL_CALLS = re.compile(r"(?<![\w>])::(" + "|".join(

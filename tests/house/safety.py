@@ -4,7 +4,7 @@
 shrinks.
 
     locks    a room with mutexes says of each what it guards (EXS_GUARDED_BY), so that clang can check it
-    plain    standard and pthread mutexes, which clang cannot follow; base/drive_lock.h has those with annotations
+    plain    standard and pthread mutexes, which clang cannot follow; base/locks.h has those with annotations
     errors   a room that gives out errors has a type that nobody can drop ([[nodiscard]], base/status.h), and no bare int or long instead
     checks   a room of a thousand lines states what must hold (EXS_CHECK, EXS_DEBUG_CHECK, assert_held)
 
@@ -34,7 +34,7 @@ COUNTED = {
 }
 MANY_LINES = 1000
 # What gives the plain ones their annotations.
-WRAPPERS = ("base/drive_lock.h", "base/condition.h")
+WRAPPERS = ("base/locks.h", "base/condition.h")
 
 
 def counts():

@@ -41,7 +41,12 @@ inline constexpr std::byte kGuard{0xee};
 
 // One end; a schedule adds its operations.
 struct ScheduledEnd : OutcomeSink, MessageTaker {
-  bool take(const ArrivingMessage& message) override { return connection->take(message); }
+  bool take(const ArrivingMessage& message) override {
+    const auto deliver = [this](const Operation& receive, std::uint64_t payload_bytes) {
+      completed(Direction::kReceive, receive, received_immediate(receive, payload_bytes));
+    };
+    return connection->take_short(message, deliver) || connection->take(message);
+  }
   void ready() override {}
   void peer_stopped_receiving() override {
     if (++stopped_count > 1) wrong("told twice that the peer stopped receiving");
@@ -159,11 +164,29 @@ class ScheduleRunner {
   }
   static void post(End& end, Direction direction, const Operation& operation) {
     const test::InTested connection;
+    if (post_short(end, direction, operation)) return;
     if (direction == Direction::kSend) {
       end.connection->post_send(operation);
     } else {
       end.connection->post_receive(operation);
     }
+  }
+  // As a session does: the short way first, where that may be.
+  static bool post_short(End& end, Direction direction, const Operation& operation) {
+    const bool is_plain = !operation.never_immediate && !operation.persistent && !operation.at_offset &&
+                          !operation.more && !operation.wait_all && operation.vector.empty();
+    if (!is_plain) return false;
+    if (direction == Direction::kSend) {
+      if (end.connection->send_short(operation.memory) != ShortSend::kSent) return false;
+      end.completed(direction, operation, sent_immediate(operation));
+      return true;
+    }
+    Fifo<Operation>* const receives = end.connection->short_receives();
+    if (receives == nullptr) return false;
+    Operation& posted = receives->append();
+    posted = operation;
+    posted.is_short = true;
+    return true;
   }
   // The links break the way a failed call would have them break.
   void break_links(int error) {

@@ -195,7 +195,7 @@ bool FakeLink::deliver_message() {
 
 bool FakeLink::is_taken(Place by, const Bytes& message) {
   const InPlace taker(by);
-  return taker_->take(PlacedMessage(message));
+  return taker_->take(ArrivingMessage(message));
 }
 
 bool FakeLink::land(const Arrival& write) {

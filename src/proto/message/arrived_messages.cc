@@ -11,22 +11,17 @@ using wire::MessageType;
 
 Status ArrivedMessages::admit(const wire::Message& message) {
   const std::uint32_t sequence = message.header.sequence;
-  if (sequence != next_sequence_) {
+  if (sequence != path_.next_in) {
     return fault(LogLevel::kWarn, EPROTO, "protocol error: data message {} came, expected {}", sequence,
-                 next_sequence_);
+                 path_.next_in);
   }
-  if (message.header.type == MessageType::kImmediate && message.payload_bytes > small_bytes_) {
+  if (message.header.type == MessageType::kImmediate && message.payload_bytes > path_.small_bytes) {
     return fault(LogLevel::kWarn, EPROTO, "protocol error: immediate of {} bytes, {} agreed",
-                 message.payload_bytes, small_bytes_);
+                 message.payload_bytes, path_.small_bytes);
   }
-  if (const Status status = credits_.data_arrived(); !status.ok()) return status;
-  ++next_sequence_;
+  if (const Status status = path_.credits.data_arrived(); !status.ok()) return status;
+  ++path_.next_in;
   return {};
-}
-
-void ArrivedMessages::pass_through() noexcept {
-  credits_.pass_through();
-  ++next_sequence_;
 }
 
 void ArrivedMessages::keep_immediate(std::uint64_t slot, std::uint32_t message_bytes) {
@@ -41,7 +36,7 @@ void ArrivedMessages::keep_immediate(std::uint64_t slot, std::uint32_t message_b
 Status ArrivedMessages::keep_advert(const wire::Message& message, MessageSource source, bool busy,
                                     std::uint64_t slot, std::uint32_t message_bytes) {
   if (source == MessageSource::kWindow) {
-    credits_.owe();
+    path_.credits.owe();
   } else {
     ++adverts_held_;
   }
@@ -74,7 +69,7 @@ void ArrivedMessages::revoke_window(bool shown) {
 }
 
 Result<bool> ArrivedMessages::recall(std::uint32_t sequence) {
-  if (const Status status = check_recall(sequence, next_sequence_); !status.ok()) return failure(status);
+  if (const Status status = check_recall(sequence, path_.next_in); !status.ok()) return failure(status);
   for (std::size_t i = 0; i < waiting_.count(); ++i) {
     const ArrivedMessage& advert = waiting_[i];
     if (advert.source != MessageSource::kAdvert || advert.busy || advert.sequence != sequence) continue;
@@ -103,7 +98,7 @@ Status ArrivedMessages::free_immediate(const ArrivedMessage& immediate) {
 // The credit comes back with the slot, whatever became of the payload.
 Status ArrivedMessages::free_unkept_immediate(std::uint64_t slot) {
   const Status status = slots_.free(slot);
-  if (status.ok()) credits_.owe();
+  if (status.ok()) path_.credits.owe();
   return status;
 }
 

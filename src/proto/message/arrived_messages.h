@@ -9,6 +9,7 @@
 #include "base/fifo.h"
 #include "src/proto/credit.h"
 #include "src/proto/hello.h"
+#include "src/proto/short_path.h"
 #include "src/proto/slots.h"
 #include "src/wire/messages.h"
 
@@ -39,20 +40,10 @@ struct ArrivedMessage {
 // Thread: shard.
 class ArrivedMessages {
  public:
-  ArrivedMessages(Slots& slots, Credits& credits, const Agreement& agreement, std::uint32_t first_sequence)
-      : slots_(slots),
-        credits_(credits),
-        small_bytes_(agreement.small_bytes),
-        next_sequence_(first_sequence) {}
+  ArrivedMessages(Slots& slots, ShortPath& path) : slots_(slots), path_(path) {}
 
   // EPROTO: no credit, wrong sequence, longer than agreed.
   Status admit(const wire::Message& message);
-  // admit() would accept an immediate.
-  [[nodiscard]] bool may_admit(std::uint32_t sequence, std::size_t payload_bytes) const noexcept {
-    return sequence == next_sequence_ && payload_bytes <= small_bytes_ && credits_.peer_has_one();
-  }
-  // An immediate that may be admitted, and is done with.
-  void pass_through() noexcept;
   // Keep a message that was admitted behind those that wait. `source` of an advert: kAdvert or kWindow.
   void keep_immediate(std::uint64_t slot, std::uint32_t message_bytes);
   Status keep_advert(const wire::Message& message, MessageSource source, bool busy, std::uint64_t slot,
@@ -90,7 +81,7 @@ class ArrivedMessages {
   // Call it before the ACK of an advert is sent. Its credit must not overtake the ACK, because the peer has
   // slots for one ACK per credit.
   void return_advert_credit() noexcept {
-    credits_.owe();
+    path_.credits.owe();
     --adverts_held_;
   }
 
@@ -100,9 +91,7 @@ class ArrivedMessages {
 
  private:
   Slots& slots_;
-  Credits& credits_;
-  const std::uint32_t small_bytes_;
-  std::uint32_t next_sequence_;
+  ShortPath& path_;
   Fifo<ArrivedMessage> waiting_;
   std::size_t adverts_held_ = 0;
   std::size_t immediates_held_ = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/guarded_copy.h"
 #include "src/log/log.h"
 #include "src/proto/immediate.h"
@@ -23,15 +24,14 @@ bool is_plain(const Operation& receive) {
 
 }  // namespace
 
-MessageReceives::MessageReceives(Link& link, Slots& slots, Credits& credits, Counters& counters,
-                                 const Agreement& agreement, std::uint64_t chunk_bytes,
-                                 std::uint32_t first_sequence)
-    : ReceiveSide(link, counters, agreement, chunk_bytes),
-      credits_(credits),
-      counters_(counters),
-      arrived_(slots, credits, agreement, first_sequence),
-      deliveries_(counters, reads_),
-      persistent_receive_(link, counters, deliveries_),
+MessageReceives::MessageReceives(ShortPath& path, Slots& slots, const Agreement& agreement,
+                                 std::uint64_t chunk_bytes)
+    : ReceiveSide(path.link, path.counters, agreement, chunk_bytes),
+      path_(path),
+      arrived_(slots, path),
+      open_(path.receives),
+      deliveries_(path.counters, reads_),
+      persistent_receive_(path.link, path.counters, deliveries_),
       peer_window_(Direction::kReceive) {}
 
 bool MessageReceives::post(const Operation& operation) {
@@ -68,17 +68,15 @@ Status MessageReceives::on_data(const wire::Message& message, std::uint64_t slot
 }
 
 bool MessageReceives::receive_waits() noexcept {
-  const bool is_first =
-      arrived_.empty() && deliveries_.empty() && cancelled_.empty() && !persistent_receive_.is_active();
-  return is_first && state_ == State::kOpen && !open_.empty() && is_plain(open_.front());
+  return has_nothing_before_receives() && state_ == State::kOpen && !open_.empty() && is_plain(open_.front());
 }
 
 bool MessageReceives::take(const wire::Header& header, const ArrivingMessage& message, OutcomeSink& sink) {
   const std::size_t payload_bytes = message.length_bytes() - wire::kHeaderBytes;
-  if (!receive_waits() || peer_window_.is_held() || !arrived_.may_admit(header.sequence, payload_bytes))
+  EXS_DEBUG_CHECK(is_plain_and_quiet());
+  if (open_.empty() || !is_plain(open_.front()) || !path_.may_admit(header.sequence, payload_bytes))
     return false;
-  offsets_cancelled_ = false;
-  arrived_.pass_through();
+  path_.pass_through();
   take_immediate(message, open_.front(), direct_outcome_);
   deliver_direct(sink);
   return true;
@@ -92,7 +90,7 @@ Status MessageReceives::on_immediate(std::uint64_t slot, std::uint32_t message_b
 
 Status MessageReceives::on_advert(const wire::Message& message, std::uint64_t slot,
                                   std::uint32_t message_bytes) {
-  ++counters_.adverts_received;
+  ++path_.counters.adverts_received;
   const bool is_persistent = (message.header.flags & wire::kPersistent) != 0;
   const bool busy = is_persistent && owns_direction();
   if (!is_persistent || busy || state_ == State::kStopped) {
@@ -104,7 +102,7 @@ Status MessageReceives::on_advert(const wire::Message& message, std::uint64_t sl
 }
 
 Status MessageReceives::take_directly(std::uint64_t slot, std::uint32_t message_bytes) {
-  take_immediate(PlacedMessage(arrived_.bytes_in(slot, message_bytes)), open_.front(), direct_outcome_);
+  take_immediate(ArrivingMessage(arrived_.bytes_in(slot, message_bytes)), open_.front(), direct_outcome_);
   if (const Status status = arrived_.free_unkept_immediate(slot); !status.ok()) return status;
   taken_directly_ = true;
   return {};
@@ -247,7 +245,8 @@ Status MessageReceives::start_immediate(const Operation& operation, const Arrive
                                         Kind kind) {
   Outcome outcome;
   try {
-    take_immediate(PlacedMessage(arrived_.bytes_in(message.slot, message.message_bytes)), operation, outcome);
+    take_immediate(ArrivingMessage(arrived_.bytes_in(message.slot, message.message_bytes)), operation,
+                   outcome);
   } catch (const MemoryGone&) {
     // The receive has left its queue, so the end of the connection would not reach it.
     if (kind == Kind::kReceive) deliveries_.add_end(operation, {EFAULT, 0, 0});
@@ -275,9 +274,9 @@ bool MessageReceives::read_now(const Operation& operation, Outcome& outcome) {
   const Result<RemoteSlice> part = peer_window_.part(offset, bytes);
   if (!part || !reads_.read_now({operation.memory.address, bytes, operation.memory.key}, *part)) return false;
   peer_window_.count_use(bytes, offset);
-  ++counters_.receives_done;
-  counters_.bytes_received += bytes;
-  counters_.direct_bytes += bytes;
+  ++path_.counters.receives_done;
+  path_.counters.bytes_received += bytes;
+  path_.counters.direct_bytes += bytes;
   outcome = {.error = 0, .length_bytes = bytes, .flags = 0, .whole_bytes = 0};
   return true;
 }
@@ -406,15 +405,13 @@ void MessageReceives::deliver_failed(OutcomeSink& sink) {
 
 void MessageReceives::deliver_direct(OutcomeSink& sink) {
   taken_directly_ = false;
-  ++counters_.receives_done;
-  counters_.bytes_received += direct_outcome_.length_bytes;
-  counters_.copied_bytes += direct_outcome_.length_bytes;
+  path_.count_received(direct_outcome_.length_bytes);
   sink.completed(Direction::kReceive, open_.front(), direct_outcome_);
   open_.drop_front();
 }
 
 Status MessageReceives::send_answers(Outbox& outbox) {
-  if (const Status status = recall_answer_.send(outbox, credits_); !status.ok()) return status;
+  if (const Status status = recall_answer_.send(outbox, path_.credits); !status.ok()) return status;
   while (deliveries_.ack_is_due() && outbox.has_room()) {
     arrived_.return_advert_credit();
     if (const Status status = deliveries_.send_ack(outbox); !status.ok()) return status;
@@ -425,8 +422,8 @@ Status MessageReceives::send_answers(Outbox& outbox) {
 Status MessageReceives::send_notices(Outbox& outbox) {
   if (!outbox.has_room()) return {};
   if (peer_window_.is_releasing() && !deliveries_.reads_window()) return peer_window_.send_release(outbox);
-  if (peer_window_.notice_is_due() && credits_.available() > 0)
-    return peer_window_.send_notice(outbox, credits_);
+  if (peer_window_.notice_is_due() && path_.credits.available() > 0)
+    return peer_window_.send_notice(outbox, path_.credits);
   return {};
 }
 

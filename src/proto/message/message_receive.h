@@ -27,6 +27,7 @@
 #include "src/proto/outbox.h"
 #include "src/proto/persistence/peer_window.h"
 #include "src/proto/receive_side.h"
+#include "src/proto/short_path.h"
 #include "src/proto/slots.h"
 #include "src/wire/messages.h"
 
@@ -35,13 +36,20 @@ namespace exs::proto {
 // Thread: shard.
 class MessageReceives final : public ReceiveSide {
  public:
-  MessageReceives(Link& link, Slots& slots, Credits& credits, Counters& counters, const Agreement& agreement,
-                  std::uint64_t chunk_bytes, std::uint32_t first_sequence);
+  MessageReceives(ShortPath& path, Slots& slots, const Agreement& agreement, std::uint64_t chunk_bytes);
 
   bool post(const Operation& operation) override;
   Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
-  bool take(const wire::Header& header, const ArrivingMessage& message, OutcomeSink& sink) override;
+  // Gives an immediate that still lies with the provider to the waiting receive, with its outcome. Requires is_plain_and_quiet().
+  // False: no receive waits, or the message is not the expected one; nothing has changed.
+  bool take(const wire::Header& header, const ArrivingMessage& message, OutcomeSink& sink);
   bool read_now(const Operation& operation, Outcome& outcome) override;
+  // A plain receive that is posted waits for the peer, and the peer's next immediate goes to the first that waits. Holds until the
+  // next step that is not short.
+  [[nodiscard]] bool is_plain_and_quiet() const noexcept {
+    return has_nothing_before_receives() && state_ == State::kOpen && open_persistent_ == 0 &&
+           !peer_window_.is_held() && !offsets_cancelled_;
+  }
   [[nodiscard]] bool may_read_now() const noexcept override { return peer_window_.is_active(); }
   [[nodiscard]] bool took_directly() const noexcept override { return taken_directly_; }
   Status on_control(const wire::Message& message) override;
@@ -80,6 +88,9 @@ class MessageReceives final : public ReceiveSide {
     Outcome outcome;
   };
 
+  [[nodiscard]] bool has_nothing_before_receives() const noexcept {
+    return arrived_.empty() && deliveries_.empty() && cancelled_.empty() && !persistent_receive_.is_active();
+  }
   // The next immediate belongs to open_.front().
   [[nodiscard]] bool receive_waits() noexcept;
   Status on_immediate(std::uint64_t slot, std::uint32_t message_bytes);
@@ -106,10 +117,9 @@ class MessageReceives final : public ReceiveSide {
     return open_persistent_ > 0 || persistent_receive_.is_active();
   }
 
-  Credits& credits_;
-  Counters& counters_;
+  ShortPath& path_;
   ArrivedMessages arrived_;  // messages without a receive; the active window
-  Fifo<Operation> open_;     // receives without a message
+  Fifo<Operation>& open_;    // receives without a message
   std::size_t open_persistent_ = 0;
   Deliveries deliveries_;
   Fifo<CancelledReceive> cancelled_;  // outcomes that need not wait their turn

@@ -13,18 +13,15 @@ namespace exs::proto {
 
 using wire::MessageType;
 
-MessageSends::MessageSends(Link& link, Outbox& outbox, Credits& credits, Counters& counters,
-                           const Agreement& agreement, std::uint32_t first_sequence,
+MessageSends::MessageSends(ShortPath& path, Outbox& outbox, const Agreement& agreement,
                            std::uint64_t chunk_bytes)
-    : outbox_(outbox),
-      credits_(credits),
-      counters_(counters),
+    : path_(path),
+      outbox_(outbox),
       agreement_(agreement),
-      adverts_(link, outbox),
-      owned_(link, counters, Direction::kSend),
+      adverts_(path.link, outbox),
+      owned_(path.link, path.counters, Direction::kSend),
       offered_(Direction::kSend),
-      writes_(link, counters, chunk_bytes),
-      next_sequence_(first_sequence) {}
+      writes_(path.link, path.counters, chunk_bytes) {}
 
 void MessageSends::post(const Operation& operation) {
   int error = stop_error_;
@@ -43,18 +40,11 @@ void MessageSends::post(const Operation& operation) {
 }
 
 bool MessageSends::send_now(const Operation& operation) {
-  const bool is_first = operations_.empty() && stop_error_ == 0 && !owned_.is_open() && !offered_.is_held() &&
-                        !adverts_.recall_is_due() && !plain_cancel_due_;
   const bool is_plain = !operation.persistent && !operation.more && operation.vector.empty();
-  if (!is_first || !is_plain || credits_.available() == 0 || !travels_immediate(operation, agreement_))
+  if (!is_first() || !is_plain || path_.credits.available() == 0 || !travels_immediate(operation, agreement_))
     return false;
-  if (!outbox_.send_immediate_now(next_sequence_, operation.memory)) return false;
-  credits_.spend();
-  ++next_sequence_;
-  const std::uint64_t bytes = operation.memory.length_bytes;
-  ++counters_.sends_done;
-  counters_.bytes_sent += bytes;
-  counters_.immediate_bytes += bytes;
+  if (!outbox_.send_immediate_now(path_.next_out, operation.memory)) return false;
+  path_.count_sent(operation.memory.length_bytes);
   return true;
 }
 
@@ -76,7 +66,7 @@ Status MessageSends::transmit() {
     if (const Status status = adverts_.send_recall(); !status.ok()) return status;
   }
   if (offered_.is_active() && !earlier_landed_)
-    earlier_landed_ = credits_.available() == credits_.send_total();
+    earlier_landed_ = path_.credits.available() == path_.credits.send_total();
   while (handled_ < released_ && handled_ < operations_.count()) {
     QueuedMessage& next = operations_[handled_];
     if (next.state == State::kWaiting) {
@@ -99,8 +89,8 @@ Status MessageSends::end_windows() {
   if (offered_.is_releasing()) {
     return writes_.idle() && outbox_.has_room() ? offered_.send_release(outbox_) : Status();
   }
-  if (offered_.notice_is_due() && credits_.available() > 0 && outbox_.has_room())
-    return offered_.send_notice(outbox_, credits_);
+  if (offered_.notice_is_due() && path_.credits.available() > 0 && outbox_.has_room())
+    return offered_.send_notice(outbox_, path_.credits);
   return {};
 }
 
@@ -124,7 +114,7 @@ Result<bool> MessageSends::start(QueuedMessage& next) {
 }
 
 Result<bool> MessageSends::send_message(QueuedMessage& next) {
-  if (credits_.available() == 0) {
+  if (path_.credits.available() == 0) {
     note_stall();
     return false;
   }
@@ -139,8 +129,8 @@ Result<bool> MessageSends::send_message(QueuedMessage& next) {
   }
   if (!status.ok()) return failure(status);
   if (next.state == State::kFinished) return true;  // its memory could not be exposed
-  credits_.spend();
-  ++next_sequence_;
+  path_.credits.spend();
+  ++path_.next_out;
   next.state = State::kSent;
   return true;
 }
@@ -153,7 +143,7 @@ Status MessageSends::start_persistent(QueuedMessage& next) {
     refuse(next, status.error());
     return {};
   }
-  if (const Status status = owned_.send_advert(outbox_, next_sequence_); !status.ok()) {
+  if (const Status status = owned_.send_advert(outbox_, path_.next_out); !status.ok()) {
     static_cast<void>(owned_.close());  // the peer does not know of it
     owned_.forget();
     return status;
@@ -163,7 +153,7 @@ Status MessageSends::start_persistent(QueuedMessage& next) {
 }
 
 Status MessageSends::send_immediately(QueuedMessage& next) {
-  const Status status = send_immediate(outbox_, next.operation, next_sequence_, first_id_ + handled_);
+  const Status status = send_immediate(outbox_, next.operation, path_.next_out, first_id_ + handled_);
   if (!status.ok()) return status;
   next.outcome.flags = kImmediate;
   if (!next.operation.vector.empty() && next.operation.memory.length_bytes > 0) next.outcome.flags |= kCopied;
@@ -177,7 +167,7 @@ Status MessageSends::send_advert(QueuedMessage& next) {
     refuse(next, windows.error().error());
     return {};
   }
-  return adverts_.send(std::move(*windows), next.operation, next_sequence_, first_id_ + handled_);
+  return adverts_.send(std::move(*windows), next.operation, path_.next_out, first_id_ + handled_);
 }
 
 Result<Windows> MessageSends::open_windows(QueuedMessage& next) {
@@ -217,14 +207,14 @@ void MessageSends::note_stall() {
   const std::uint64_t id = first_id_ + handled_;
   if (stalled_id_ == id) return;
   stalled_id_ = id;
-  ++counters_.credit_stalls;
+  ++path_.counters.credit_stalls;
 }
 
 void MessageSends::on_sent(std::uint64_t operation_id) {
   QueuedMessage& sent = entry(operation_id);
   sent.state = State::kFinished;
   sent.outcome.length_bytes = sent.operation.memory.length_bytes;
-  counters_.immediate_bytes += sent.outcome.length_bytes;
+  path_.counters.immediate_bytes += sent.outcome.length_bytes;
 }
 
 void MessageSends::on_write_done(std::uint64_t operation_id) {
@@ -234,7 +224,7 @@ void MessageSends::on_write_done(std::uint64_t operation_id) {
   if (written.outcome.error != 0) return;
   const Operation& operation = written.operation;
   offered_.count_use(operation.memory.length_bytes, operation.at_offset ? operation.offset : 0);
-  counters_.direct_bytes += operation.memory.length_bytes;
+  path_.counters.direct_bytes += operation.memory.length_bytes;
 }
 
 Status MessageSends::on_ack(const wire::Message& message) {
@@ -243,7 +233,7 @@ Status MessageSends::on_ack(const wire::Message& message) {
     return on_ack_of_owned(answer);
   const auto acknowledged = adverts_.on_ack(message);
   if (!acknowledged) return acknowledged.error();
-  ++counters_.acks_received;
+  ++path_.counters.acks_received;
   QueuedMessage& sent = entry(acknowledged->operation_id);
   sent.state = State::kFinished;
   sent.copy.reset();
@@ -259,7 +249,7 @@ Status MessageSends::on_ack_of_owned(wire::AckStatus answer) {
     return fault(LogLevel::kWarn, EPROTO, "protocol error: ACK of the persistent {} with status {}",
                  owned_.id(), static_cast<unsigned>(answer));
   }
-  ++counters_.acks_received;
+  ++path_.counters.acks_received;
   if (const Status status = owned_.close(); !status.ok()) return status;
   end_owned({answer == wire::AckStatus::kBusy ? EBUSY : EPIPE, 0, 0});
   return {};
@@ -415,8 +405,8 @@ void MessageSends::deliver(OutcomeSink& sink) {
     QueuedMessage& ended = operations_.front();
     if (ended.state != State::kGone) {
       if (ended.outcome.error == 0) {
-        ++counters_.sends_done;
-        counters_.bytes_sent += ended.outcome.length_bytes;
+        ++path_.counters.sends_done;
+        path_.counters.bytes_sent += ended.outcome.length_bytes;
       }
       sink.completed(Direction::kSend, ended.operation, ended.outcome);
     }

@@ -23,17 +23,19 @@
 #include "src/proto/persistence/peer_window.h"
 #include "src/proto/rdma_chunks.h"
 #include "src/proto/send_side.h"
+#include "src/proto/short_path.h"
 
 namespace exs::proto {
 
 // Thread: shard.
 class MessageSends final : public SendSide {
  public:
-  MessageSends(Link& link, Outbox& outbox, Credits& credits, Counters& counters, const Agreement& agreement,
-               std::uint32_t first_sequence, std::uint64_t chunk_bytes);
+  MessageSends(ShortPath& path, Outbox& outbox, const Agreement& agreement, std::uint64_t chunk_bytes);
 
   void post(const Operation& operation) override;
   bool send_now(const Operation& operation) override;
+  // Nothing that waits, here or at the peer, comes before the next send. Holds until the next step that is not short.
+  [[nodiscard]] bool may_send_short() const noexcept { return is_first() && all_sent(); }
   Status transmit() override;
   void flush() override { released_ = operations_.count(); }
   void on_sent(std::uint64_t operation_id) override;
@@ -58,7 +60,7 @@ class MessageSends final : public SendSide {
   [[nodiscard]] Result<RemoteSlice> mappable_window() const override { return offered_.mappable(); }
   [[nodiscard]] bool awaits_notices() const noexcept override { return owned_.wants_notices(); }
   [[nodiscard]] bool stalled() const noexcept override {
-    return released_ > handled_ && credits_.available() == 0 && !owned_.is_open() && !offered_.is_held();
+    return released_ > handled_ && path_.credits.available() == 0 && !owned_.is_open() && !offered_.is_held();
   }
   [[nodiscard]] bool can_send(bool has_credit) const noexcept override {
     return all_sent() && !owned_.is_open() && (may_write() || has_credit);
@@ -66,6 +68,10 @@ class MessageSends final : public SendSide {
   [[nodiscard]] std::uint64_t oldest_post_ns() const noexcept override;
 
  private:
+  [[nodiscard]] bool is_first() const noexcept {
+    return operations_.empty() && stop_error_ == 0 && !owned_.is_open() && !offered_.is_held() &&
+           !adverts_.recall_is_due() && !plain_cancel_due_;
+  }
   // The result of a cancel.
   enum class Taking : std::uint8_t { kEnded, kAsked, kBegun };
   // kCancelled: its outcome is due out of turn; kGone: the outcome has been given.
@@ -102,9 +108,8 @@ class MessageSends final : public SendSide {
   static bool is_open(const QueuedMessage& entry) { return entry.state < State::kFinished; }
   void note_stall();
 
+  ShortPath& path_;
   Outbox& outbox_;
-  Credits& credits_;
-  Counters& counters_;
   const Agreement& agreement_;
   Adverts adverts_;
   OwnedWindow owned_;   // of a persistent send
@@ -117,7 +122,6 @@ class MessageSends final : public SendSide {
   std::size_t handled_ = 0;                // leading operations that need no sending, or no more
   std::size_t released_ = 0;               // leading operations that MSG_MORE does not hold back
   std::uint64_t stalled_id_ = UINT64_MAX;  // counted as stalled already
-  std::uint32_t next_sequence_;
   std::uint32_t next_offer_ = 1;
   bool any_persistent_ = false;
   bool earlier_landed_ = false;     // every message that was sent before the offer has landed

@@ -88,7 +88,7 @@ Status TaggedReceives::on_data(const wire::Message& message, std::uint64_t slot,
   if (message.header.type == MessageType::kTagged) {
     const Arrival arrival = arrival_of(message);
     if (const Status status = eager_.arrived(arrival.cost); !status.ok()) return status;
-    accept(arrival, PlacedMessage(bytes), wire::fixed_bytes(message.header));
+    accept(arrival, ArrivingMessage(bytes), wire::fixed_bytes(message.header));
   } else {
     const auto windows = bytes.last(message.payload_bytes);
     const Status status = message.header.type == MessageType::kFetched ? on_fetched(message, windows)

@@ -118,7 +118,7 @@ Status IwarpLink::withdraw(std::uint32_t key) {
 }
 
 bool IwarpLink::takes_message(std::span<const std::byte> message) {
-  return taker_ != nullptr && completions_->waiting == 0 && taker_->take(PlacedMessage(message));
+  return taker_ != nullptr && completions_->waiting == 0 && taker_->take(ArrivingMessage(message));
 }
 
 void IwarpLink::message_received(std::uint64_t token, std::uint32_t length_bytes) {

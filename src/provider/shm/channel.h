@@ -48,6 +48,7 @@ class Channel final : public Pollable {
 
   [[nodiscard]] RingWriter& out() noexcept { return out_; }
   [[nodiscard]] RingReader& in() noexcept { return in_; }
+  [[nodiscard]] const RingReader& in() const noexcept { return in_; }
   // Whole, for what lies beside the rings.
   [[nodiscard]] std::span<std::byte> segment() const noexcept { return parts_.segment.bytes(); }
   [[nodiscard]] std::span<std::byte> peer_segment() const noexcept { return parts_.peer_segment.bytes(); }

@@ -28,11 +28,11 @@ ChannelTraffic::ChannelTraffic(PortContext& context, std::shared_ptr<Channel> ch
       staging_out_(channel_->segment()),
       staging_in_(channel_->peer_segment()) {}
 
-void ChannelTraffic::process() {
+void ChannelTraffic::process(const bool& enough) {
   // Asked before the records are handled: what the peer wrote before it went is handled first.
   const bool over = channel_->is_over();
-  process_records();
-  if (!over || !drained_) continue_busy();
+  process_records(enough);
+  if ((!over || !drained_) && (may_go_on() || ring_full_ || pieces_short_)) continue_busy();
   if (!channel_->out().status().ok() || !staging_out_.status().ok()) {
     log(LogLevel::kWarn, "shm: process {} broke the counters of a ring: EPROTO", channel_->peer_pid());
     channel_->end(Status(EPROTO));
@@ -41,7 +41,7 @@ void ChannelTraffic::process() {
   if (channel_->is_over() && (!over || drained_)) end_all();
 }
 
-void ChannelTraffic::process_records() {
+void ChannelTraffic::process_records(const bool& enough) {
   RingReader& ring = channel_->in();
   RecordHeader header;
   drained_ = false;
@@ -53,6 +53,7 @@ void ChannelTraffic::process_records() {
     ++context_.arrivals;
     handle_record(header);
     if (ring.pop()) channel_->wake_peer();
+    if (enough) return;
   }
   if (!drained_) return;
   if (ring.settle()) channel_->wake_peer();

@@ -38,8 +38,16 @@ class ChannelTraffic {
   PeerMemory memory;
   ReadChoice read_choice;
 
-  // Handles what arrived, lets busy links continue, and ends all when the channel is over.
-  void process();
+  // process() would find something to do.
+  [[nodiscard]] bool has_news() const noexcept {
+    return channel_->in().has_next() || may_go_on() || channel_->is_over();
+  }
+  // Handles what arrived, lets busy links continue, and ends all when the channel is over. Stops at records behind the one with which it
+  // is enough.
+  void process(const bool& enough = kNever);
+  void take_news(const bool& enough) {
+    if (has_news()) process(enough);
+  }
   // The last process() handled all records.
   [[nodiscard]] bool drained() const noexcept { return drained_; }
   [[nodiscard]] bool has_work() const noexcept { return has_work_; }
@@ -58,6 +66,14 @@ class ChannelTraffic {
     const RecordHeader header{peer_link, static_cast<std::uint16_t>(kind), flags, 0};
     if (!channel_->out().write(header, first, second)) return not_written();
     if (!wrote_) mark_written();
+    return true;
+  }
+  // Likewise, and rings the peer if it sleeps.
+  bool write_and_ring(RecordKind kind, std::uint32_t peer_link, std::span<const std::byte> first,
+                      std::span<const std::byte> second) {
+    const RecordHeader header{peer_link, static_cast<std::uint16_t>(kind), 0, 0};
+    if (!channel_->out().write(header, first, second)) return not_written();
+    channel_->wake_peer_if_asleep();
     return true;
   }
   [[nodiscard]] bool payload_is_gone() const noexcept { return channel_->out().source_is_gone(); }
@@ -79,12 +95,17 @@ class ChannelTraffic {
   void link_closed(std::uint32_t our_link, std::uint32_t peer_link, Ending ending) noexcept;
 
  private:
+  static constexpr bool kNever = false;
   struct PendingEnd {
     std::uint32_t peer_link = 0;
     Ending ending = Ending::kOrderly;
   };
 
-  void process_records();
+  // What could not be done at once is still to be done.
+  [[nodiscard]] bool may_go_on() const noexcept {
+    return !busy_.empty() || !pending_ends_.empty() || has_work_;
+  }
+  void process_records(const bool& enough);
   void handle_record(const RecordHeader& header);
   void handle_record_of(ShmLink* link, const RecordHeader& header);
   void process_piece(ShmLink* link, const RecordHeader& header);

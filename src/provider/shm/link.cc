@@ -24,19 +24,6 @@ bool is_too_long(std::span<const std::byte> header, const LocalSlice& payload) {
   return header.size() > kMessageBytesMax || payload.length_bytes > kMessageBytesMax - header.size();
 }
 
-// A message that still lies in the ring.
-class RingMessage final : public ArrivingMessage {
- public:
-  RingMessage(const RingReader& ring, std::size_t length_bytes)
-      : ArrivingMessage(length_bytes), ring_(ring) {}
-  void copy(std::size_t offset, std::span<std::byte> into) const override {
-    if (!ring_.copy(offset, into)) throw MemoryGone();
-  }
-
- private:
-  const RingReader& ring_;
-};
-
 }  // namespace
 
 ShmLink::ShmLink(PortContext& context, ChannelTraffic& traffic, ChannelSlot slot, int descriptor,
@@ -101,6 +88,12 @@ Status ShmLink::send_now(std::span<const std::byte> header, LocalSlice payload) 
   return Status(traffic_.payload_is_gone() ? EFAULT : EAGAIN);
 }
 
+bool ShmLink::send_short(std::span<const std::byte> header, LocalSlice payload) noexcept {
+  if (state_ != State::kOpen || !send_queue_.empty() || is_too_long(header, payload)) return false;
+  return traffic_.write_and_ring(RecordKind::kMessage, peer_number_, header,
+                                 {payload.address, payload.length_bytes});
+}
+
 Status ShmLink::post_recv(LocalSlice into, std::uint64_t token) {
   if (is_over()) return Status(ENOTCONN);
   if (receives_.count() >= depths_.receives) return Status(EAGAIN);
@@ -109,8 +102,7 @@ Status ShmLink::post_recv(LocalSlice into, std::uint64_t token) {
 }
 
 void ShmLink::on_message(std::uint32_t length_bytes, const RingReader& ring) {
-  if (taker_ != nullptr && completions_->waiting == 0 && taker_->take(RingMessage(ring, length_bytes)))
-    return;
+  if (taker_ != nullptr && completions_->waiting == 0 && taker_->take(ring.message())) return;
   if (is_over()) return;
   if (receives_.empty()) return fault("a message without a receive for it");
   const PostedReceive receive = receives_.last();

@@ -44,6 +44,7 @@ class ShmLink final : public Link, public Pollable {
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
   Status send_now(std::span<const std::byte> header, LocalSlice payload) noexcept override;
+  bool send_short(std::span<const std::byte> header, LocalSlice payload) noexcept override;
   Status read_now(LocalSlice into, RemoteSlice from) noexcept override;
   [[nodiscard]] bool reads_now() const noexcept override { return depths_.reads_out > 0; }
   [[nodiscard]] bool sends_now() const noexcept override { return true; }

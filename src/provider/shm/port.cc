@@ -126,6 +126,25 @@ bool ShmPort::poll_memory(bool rang) {
   return true;
 }
 
+// Another channel comes first each time.
+bool ShmPort::take_news(const bool& enough) {
+  take_faults();
+  const std::size_t count = channel_traffic_.size();
+  if (++first_ >= count) first_ = 0;
+  for (std::size_t i = first_; i < count && !enough; ++i) channel_traffic_[i]->take_news(enough);
+  for (std::size_t i = 0; i < first_ && !enough; ++i) channel_traffic_[i]->take_news(enough);
+  if (any_gone_.load(std::memory_order_relaxed)) retract_gone_regions();
+  flush();
+  return true;
+}
+
+bool ShmPort::has_news() const noexcept {
+  for (const auto& traffic : channel_traffic_) {
+    if (traffic->has_news()) return true;
+  }
+  return any_gone_.load(std::memory_order_relaxed);
+}
+
 void ShmPort::poll_descriptors() {
   polled_ns_ = context_.now_ns;
   arrivals_at_poll_ = context_.arrivals;

@@ -29,8 +29,12 @@ class ShmPort final : public Port, private ConnectionUpgrade, private RegionObse
   void flush() override;
   void progress(std::uint64_t now_ns) override;
   bool poll_memory(bool rang) override;
+  [[nodiscard]] bool shows_in_memory() const noexcept override { return true; }
+  [[nodiscard]] bool has_news() const noexcept override;
+  bool take_news(const bool& enough) override;
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return context_.arrivals; }
   std::size_t poll(std::span<Completion> out) override { return context_.completions.take(out); }
+  [[nodiscard]] bool has_completions() const noexcept override { return !context_.completions.empty(); }
   std::size_t flush_and_poll(std::span<Completion> out) override {
     flush();
     return context_.completions.take(out);
@@ -72,6 +76,7 @@ class ShmPort final : public Port, private ConnectionUpgrade, private RegionObse
   std::uint64_t polled_ns_ = 0;  // the descriptors
   std::uint64_t arrivals_at_poll_ = 0;
   bool must_poll_ = true;  // whatever the time
+  std::size_t first_ = 0;  // the channel whose news come first
 
   const UniqueFd region_gone_fd_;
   RegionGone region_gone_event_;

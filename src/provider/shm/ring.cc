@@ -69,6 +69,8 @@ bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> fi
   source_is_gone_ = false;
   if (!status_.ok()) return false;
   const std::size_t length_bytes = first.size() + second.size();
+  if (length_bytes <= kSlotPayload && written_.slots - consumed_.slots < kSlots)
+    return write_slot(header, first, second, length_bytes);
   const RingAccount end = written_.after(length_bytes);
   if (!has_room_up_to(end)) {
     look_at_consumed();
@@ -84,8 +86,15 @@ bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> fi
     source_is_gone_ = !copy_program(annex + first_there.size(), second.subspan(second_here.size()));
     if (source_is_gone_) return false;
   }
+  if (!write_slot(header, first_here, second_here, length_bytes)) return false;
+  written_ = end;
+  return true;
+}
+
+bool RingWriter::write_slot(const RecordHeader& header, std::span<const std::byte> first,
+                            std::span<const std::byte> second, std::size_t length_bytes) {
   std::byte* const head = slot_at(segment_, written_.slots);
-  source_is_gone_ = !fill_slot(head, first_here, second_here);
+  source_is_gone_ = !fill_slot(head, first, second);
   if (source_is_gone_) return false;  // no reader looks at this place before the lap is there
   shared_word<std::uint16_t>(head + kKindOffset).store(header.kind, std::memory_order_relaxed);
   shared_word<std::uint16_t>(head + kFlagsOffset).store(header.flags, std::memory_order_relaxed);
@@ -93,7 +102,7 @@ bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> fi
   shared_word<std::uint32_t>(head + kLengthOffset)
       .store(static_cast<std::uint32_t>(length_bytes), std::memory_order_relaxed);
   shared_word<std::uint32_t>(head + kLapOffset).store(lap_of(written_.slots), std::memory_order_release);
-  written_ = end;
+  ++written_.slots;
   own_soon(slot_at(segment_, written_.slots + kSlotsAhead));
   return true;
 }
@@ -171,8 +180,8 @@ bool RingReader::copy(std::size_t offset, std::span<std::byte> into) const {
   const std::size_t here = offset < kSlotPayload ? std::min(kSlotPayload - offset, into.size()) : 0;
   if (here > 0 && !guarded_copy(into.data(), slot(read_.slots) + kPayloadOffset + offset, here)) return false;
   if (here == into.size()) return true;
-  const std::byte* const annex = annex_at(segment_, read_.annex_start(header_.length_bytes));
-  return guarded_copy(into.data() + here, annex + (offset + here - kSlotPayload), into.size() - here);
+  return guarded_copy(into.data() + here, annex_of_shown() + (offset + here - kSlotPayload),
+                      into.size() - here);
 }
 
 bool RingReader::pop() {

@@ -25,6 +25,7 @@
 #include <span>
 
 #include "base/status.h"
+#include "src/provider/provider.h"
 #include "src/provider/shm/layout.h"
 #include "src/provider/shm/mapping.h"
 #include "src/provider/shm/ring_account.h"
@@ -69,6 +70,9 @@ class RingWriter {
     return end.slots - consumed_.slots <= kSlots && end.annex_bytes - consumed_.annex_bytes <= kAnnexBytes;
   }
   void look_at_consumed();
+  // Writes the next slot, which is free: what of the record lies in it.
+  bool write_slot(const RecordHeader& header, std::span<const std::byte> first,
+                  std::span<const std::byte> second, std::size_t length_bytes);
 
   std::byte* segment_ = nullptr;
   RingAccount written_;
@@ -94,6 +98,17 @@ class RingReader {
     }
     header = header_;
     return true;
+  }
+  // peek() would show one, or fail.
+  [[nodiscard]] bool has_next() const noexcept {
+    return segment_ != nullptr && (is_shown_ || head_has_come());
+  }
+  // The record that peek() showed, where it lies.
+  [[nodiscard]] ArrivingMessage message() const noexcept {
+    const std::byte* const here = slot(read_.slots) + kPayloadOffset;
+    const std::size_t length_bytes = header_.length_bytes;
+    if (length_bytes <= kSlotPayload) return ArrivingMessage({here, length_bytes});
+    return ArrivingMessage({here, kSlotPayload}, {annex_of_shown(), length_bytes - kSlotPayload});
   }
   // Copies `into.size()` bytes of the record that peek() showed, from `offset`: together at most its
   // length_bytes. False: `into`, which may be the program's, is not there.
@@ -121,6 +136,9 @@ class RingReader {
   // The second line of a slot comes at the same time as the first, and not after it.
   void fetch_rest_of(std::uint64_t number) const noexcept {
     __builtin_prefetch(slot(number) + kCacheLineBytes);
+  }
+  [[nodiscard]] const std::byte* annex_of_shown() const noexcept {
+    return segment_ + kAnnexOffset + (read_.annex_start(header_.length_bytes) & (kAnnexBytes - 1));
   }
   bool take_header();
   bool fail();

@@ -50,7 +50,7 @@ class SimLink final : public Link {
   void happen(Event& event);
   [[nodiscard]] bool shows_messages() const noexcept;
   // Without the mutex. True: the taker has it.
-  [[nodiscard]] bool show(const Event& message) { return taker_->take(PlacedMessage(message.bytes)); }
+  [[nodiscard]] bool show(const Event& message) { return taker_->take(ArrivingMessage(message.bytes)); }
   // The peer has got the question, and has not decided.
   void asked() noexcept { stage_ = ConnectStage::kReceived; }
   // The accepting end's answer leaves.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "base/drive_lock.h"
+#include "base/locks.h"
 
 #include "base/backoff.h"
 
