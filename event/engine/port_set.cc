@@ -95,13 +95,6 @@ void PortSet::note_arrivals(PortSlot& slot, std::uint64_t now_ns) {
   shown_ = slot.port->shows_in_memory() ? &slot : nullptr;
 }
 
-bool PortSet::take_news(std::uint64_t now_ns, const bool& enough) {
-  PortSlot& slot = *shown_;
-  const bool is_all = slot.port->take_news(enough);
-  note_arrivals(slot, now_ns);
-  return !is_all || slot.port->has_completions();
-}
-
 void PortSet::flush() {
   for (PortSlot& slot : slots_) slot.port->flush();
 }

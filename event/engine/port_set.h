@@ -73,8 +73,11 @@ class PortSet {
   [[nodiscard]] bool has_shown_memory() const { return shown_ != nullptr; }
   // Of the port that was the last to show something: it has more.
   [[nodiscard]] bool has_news() const { return shown_->port->has_news(); }
-  // Takes in what that port has. True: there are completions to take.
-  [[nodiscard]] bool take_news(std::uint64_t now_ns, const bool& enough);
+  // Takes in what that port has, until it is enough. True: there are completions to take. The next poll counts the arrivals.
+  [[nodiscard]] bool take_news(const bool& enough) {
+    const bool is_all = shown_->port->take_news(enough);
+    return !is_all || shown_->port->has_completions();
+  }
   void flush();
   // Flushes posts, and passes every available completion to `take`. False: there was none.
   template <typename Take>

@@ -219,7 +219,7 @@ bool Shard::take_news() noexcept {
   contain(
       [this]() EXS_NO_THREAD_SAFETY_ANALYSIS {
         const bool is_enough = false;
-        if (ports_.take_news(polled_ns_, is_enough) || has_remains()) settle();
+        if (ports_.take_news(is_enough) || has_remains()) settle();
       },
       [] {});
   return true;
@@ -228,7 +228,7 @@ bool Shard::take_news() noexcept {
 bool Shard::take_news_for(CallersEvents& caller, const bool& is_full) {
   caller_ = &caller;
   const Undo leave([this]() EXS_NO_THREAD_SAFETY_ANALYSIS { caller_ = nullptr; });
-  return ports_.take_news(polled_ns_, is_full);
+  return ports_.take_news(is_full);
 }
 
 // Repeats until no step has consequences. This ends because it takes no new input from the network.

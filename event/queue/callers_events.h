@@ -4,11 +4,9 @@
 
 #include <cstddef>
 
-#include "exs/exs.h"
+#include "event/queue/event_queue.h"
 
 namespace exs {
-
-class EventQueue;
 
 // Thread: the one that looks, which holds the drive lock meanwhile.
 struct CallersEvents {
@@ -18,9 +16,10 @@ struct CallersEvents {
   std::size_t count = 0;  // written
   bool is_full = false;   // with `max` of them, which are at least one
 
-  // Null: it is full, or waits for another queue.
+  // Null: it is full, or waits for another queue. Or events wait in the queue, which come first: another thread may have driven the shard
+  // after this one had seen that there were none.
   [[nodiscard]] exs_event_t* place_for(const EventQueue& of_queue) noexcept {
-    if (queue != &of_queue || count == max) return nullptr;
+    if (queue != &of_queue || count == max || of_queue.has_events()) return nullptr;
     exs_event_t* const place = &out[count++];
     is_full = count == max;
     return place;

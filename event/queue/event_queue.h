@@ -108,6 +108,8 @@ class EventQueue final : public NumberKeeper {
   void report(SummedEvent& notice, const proto::Usage& usage) EXS_EXCLUDES(mutex_);
   void end_notice(SummedEvent& notice) EXS_EXCLUDES(mutex_);
 
+  // Events wait, as far as can be seen without the lock.
+  [[nodiscard]] bool has_events() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
   // Takes up to `max` events if there are at least `min`, else none.
   std::size_t take(exs_event_t* out, std::size_t min, std::size_t max) EXS_EXCLUDES(mutex_);
 

@@ -318,7 +318,7 @@ class Wait {
 
 std::size_t take_at_once(EventQueue& queue, exs_event_t* out, std::size_t max) noexcept {
   if (queue.has_ready_fd() || queue.wait_mode() == EXS_WAIT_NOTIFY) return 0;
-  std::size_t count = queue.take(out, 1, max);
+  std::size_t count = queue.has_events() ? queue.take(out, 1, max) : 0;
   if (count > 0) {
     if (queue.look_is_due() && !look_briefly(queue, 1, out, 0, count))
       queue.home()->drive(queue.home()->clock().now_ns(), true);

@@ -125,6 +125,7 @@ Status LinkSession::start_connection(proto::Role role, Carrier carrier) {
   connection_ =
       std::make_unique<proto::Connection>(role, carrier.agreement, *link_, *this, proto::Tuning{}, end_);
   if (!is_stream()) link_->show_messages_to(*this);
+  if (!is_stream() && !is_tagged()) carry_short(connection_.get());
   if (nodelay_) connection_->set_nodelay(true);
   const Status status = connection_->start();
   if (!status.ok()) end(status);
@@ -172,31 +173,15 @@ bool LinkSession::start(proto::Direction direction, const proto::Operation& oper
   return posted == PostState::kWaiting;
 }
 
-bool LinkSession::start_now(proto::Direction direction, const proto::Operation& operation) {
+bool LinkSession::start_read(const proto::Operation& operation) {
   shard()->assert_held();
   bool is_done = false;
   proto::Outcome outcome;
-  contained([&] {
-    if (!connection_) return;
-    if (direction == proto::Direction::kReceive) {
-      is_done = !has_pooled() && connection_->read_now(operation, outcome);  // which owns the direction
-    } else if (connection_->send_now(operation)) {
-      is_done = true;
-      outcome = proto::sent_immediate(operation);
-    }
+  contained([&] {  // a pooled receive owns the direction
+    is_done = connection_ && !has_pooled() && connection_->read_now(operation, outcome);
   });
-  if (is_done) end_at_once(direction, operation, outcome);
+  if (is_done) end_at_once(operation, outcome);
   return is_done;
-}
-
-proto::ShortSend LinkSession::start_short_send(LocalSlice payload) noexcept {
-  shard()->assert_held();
-  return connection_ ? connection_->send_short(payload) : proto::ShortSend::kNot;
-}
-
-Fifo<proto::Operation>* LinkSession::short_receives() noexcept {
-  shard()->assert_held();
-  return connection_ ? connection_->short_receives() : nullptr;
 }
 
 bool LinkSession::send_tagged_now(const proto::Operation& operation) {
@@ -471,6 +456,7 @@ void LinkSession::give_up_link(Status why) {
     last_agreement_ = connection_->agreement();
   }
   if (descriptor()->is_there()) kernel::shutdown(descriptor()->number(), SHUT_RDWR);
+  carry_short(nullptr);
   shard()->destroy_later({std::move(link_), std::move(connection_)});
   burst_.leave();
   shard()->detach(token_);

@@ -67,9 +67,7 @@ class LinkSession final : public Session,
     return true;
   }
   bool start(proto::Direction direction, const proto::Operation& operation) override;
-  bool start_now(proto::Direction direction, const proto::Operation& operation) override;
-  [[nodiscard]] proto::ShortSend start_short_send(LocalSlice payload) noexcept override;
-  [[nodiscard]] Fifo<proto::Operation>* short_receives() noexcept override;
+  bool start_read(const proto::Operation& operation) override;
   void map_window(const ControlTarget& target) override;
   void shutdown(int how, ControlTarget target) override;
   void close(std::uint64_t linger_ns, ControlTarget target) override;

@@ -21,9 +21,4 @@ void OpenOperations::withdraw(bool persistent) {
   admitted_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void OpenOperations::end(bool persistent) {
-  if (persistent) persistent_ = false;
-  ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-}
-
 }  // namespace exs

@@ -30,7 +30,10 @@ class OpenOperations {
     admitted_here_.store(admitted_here_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return true;
   }
-  void end(bool persistent);
+  void end(bool persistent) noexcept {
+    if (persistent) persistent_ = false;
+    ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
 
  private:
   // Any thread admits; only the shard ends operations, so that an end is a store.

@@ -2,7 +2,6 @@
 #include "event/session/session.h"
 
 #include "event/queue/attachment.h"
-#include "event/queue/callers_events.h"
 #include "event/queue/transfer_event.h"
 #include "src/log/log.h"
 
@@ -26,60 +25,6 @@ Status Session::admit(proto::Direction direction, bool persistent) {
   }
   if (state != State::kConnected) return Status(ENOTCONN);
   return open_operations(direction).admit(persistent, operations_max_);
-}
-
-// A thread that sends and sends sees no credit that has come, unless it looks for one here.
-bool Session::send_short(EventQueue& queue, const ShortTransfer& send) noexcept {
-  if (!may_do_now(proto::Direction::kSend)) return false;
-  return shard_->short_step([&] {
-    using proto::ShortSend;
-    const ShortSend sent = send_short_once(queue, send);
-    if (sent != ShortSend::kNoCredit || !shard_->take_news()) return sent == ShortSend::kSent;
-    return send_short_once(queue, send) == ShortSend::kSent;
-  });
-}
-
-proto::ShortSend Session::send_short_once(EventQueue& queue, const ShortTransfer& send) noexcept {
-  proto::ShortSend sent = proto::ShortSend::kNot;
-  const auto leave = [&] {
-    sent = start_short_send({send.address, send.length_bytes, {}});
-    return sent == proto::ShortSend::kSent;
-  };
-  const auto make = [&](exs_event_t& event) { make_sent_event(event, descriptor_->number(), send); };
-  const bool has_left =
-      send.no_event ? queue.do_if_free(leave) : queue.push_at_once(leave, make, descriptor_);
-  if (has_left) ++finished_.sends;
-  return sent;
-}
-
-bool Session::receive_short(EventQueue& queue, Region& region, const ShortTransfer& receive) noexcept {
-  if (state() != State::kConnected || is_limited(proto::Direction::kReceive)) return false;
-  return shard_->short_step([&] { return post_short_receive(queue, region, receive); });
-}
-
-// Everything that can fail comes before the place is taken.
-bool Session::post_short_receive(EventQueue& queue, Region& region, const ShortTransfer& receive) noexcept {
-  Fifo<proto::Operation>* const receives = pooled_ ? nullptr : short_receives();
-  if (receives == nullptr || !queue.reserve_at_once()) return false;
-  if (!region.use_here(*shard_)) {
-    queue.cancel_reservation();
-    return false;
-  }
-  if (!open_receives_.admit_here(operations_max_.load(std::memory_order_relaxed))) {
-    region.release_here(*shard_);
-    queue.cancel_reservation();
-    return false;
-  }
-  proto::Operation& operation = receives->append();
-  operation = {};
-  operation.memory = {receive.address, receive.length_bytes, region.key()};
-  operation.tag.queue = &queue;
-  operation.tag.region = &region;
-  operation.tag.handle = receive.handle;
-  operation.tag.memory_handle = receive.region;
-  operation.tag.no_event = receive.no_event;
-  operation.is_short = true;
-  return true;
 }
 
 Status Session::memory_fault() const noexcept {
@@ -184,21 +129,6 @@ void Session::end_operation(proto::Direction direction, const proto::Operation& 
   push_outcome(direction, operation, outcome);
 }
 
-void Session::end_short_receive(const proto::Operation& operation, std::uint64_t payload_bytes) {
-  ++finished_.receives;
-  operation.tag.region->release_here(*shard_);
-  open_receives_.end(false);
-  EventQueue& queue = *operation.tag.queue;
-  if (operation.tag.no_event) return queue.cancel_reservation();
-  const auto make = [&](exs_event_t& event) {
-    make_received_event(event, descriptor_->number(), operation, payload_bytes);
-  };
-  CallersEvents* const caller = shard_->caller();
-  exs_event_t* const place = caller != nullptr ? caller->place_for(queue) : nullptr;
-  if (place == nullptr) return queue.push_made(make, descriptor_);
-  make(*place);
-}
-
 // The event names what the attachment knows.
 void Session::end_attached(proto::Direction direction, const proto::Operation& operation,
                            const proto::Outcome& outcome) {
@@ -213,10 +143,9 @@ void Session::end_attached(proto::Direction direction, const proto::Operation& o
   }
 }
 
-void Session::end_at_once(proto::Direction direction, const proto::Operation& operation,
-                          const proto::Outcome& outcome) {
-  finished_.count(direction, outcome.error);
-  push_outcome(direction, operation, outcome);
+void Session::end_at_once(const proto::Operation& receive, const proto::Outcome& outcome) {
+  finished_.count(proto::Direction::kReceive, outcome.error);
+  push_outcome(proto::Direction::kReceive, receive, outcome);
 }
 
 void Session::push_outcome(proto::Direction direction, const proto::Operation& operation,

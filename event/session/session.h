@@ -18,13 +18,16 @@
 #include "base/guarded_copy.h"
 #include "base/socket_address.h"
 #include "event/engine/shard.h"
+#include "event/queue/callers_events.h"
 #include "event/queue/control_target.h"
+#include "event/queue/region.h"
 #include "event/queue/transfer_event.h"
 #include "event/session/open_operations.h"
 #include "event/session/open_polls.h"
 #include "event/session/pooled_receive.h"
 #include "event/session/session_counters.h"
 #include "event/session/time_limit.h"
+#include "src/proto/connection.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
 #include "src/provider/explanation.h"
@@ -52,22 +55,17 @@ class Session : public TransferClient, public PooledSession, private LateOperati
     if (!is_limited(direction) || operation.persistent) return shard_->post(*this, direction, operation);
     shard_->post(*this, direction, timed(direction, operation));
   }
-  // Sends at once what nothing keeps waiting, or reads the peer's memory at once, and pushes the event into a reserved slot.
-  // Nothing of it is ever open: it is not admitted, and uses no region beyond the call. False: it must be posted, and nothing has
-  // changed.
-  bool do_now(proto::Direction direction, const proto::Operation& operation) {
-    return shard_->try_step([&] { return start_now(direction, operation); });
+  // A receive that reads the peer's memory at once, and pushes the event into a reserved slot. Nothing of it is ever open: it is not
+  // admitted, and uses no region beyond the call. False: it must be posted, and nothing has changed.
+  bool read_at_once(const proto::Operation& operation) {
+    return shard_->try_step([&] { return start_read(operation); });
   }
+  [[nodiscard]] bool may_read_at_once() const noexcept { return reads_now_.load(std::memory_order_relaxed); }
   // The steady case of a short send: it leaves at once, and its event is pushed. The memory lies in a region. False: nothing has
   // changed, and post() or an error follows.
   [[nodiscard]] bool send_short(EventQueue& queue, const ShortTransfer& send) noexcept;
   // The steady case of a receive: it waits behind others for messages that come in the steady case. `region` has its memory.
   [[nodiscard]] bool receive_short(EventQueue& queue, Region& region, const ShortTransfer& receive) noexcept;
-  // do_now() may succeed.
-  [[nodiscard]] bool may_do_now(proto::Direction direction) const noexcept {
-    if (direction == proto::Direction::kReceive) return reads_now_.load(std::memory_order_relaxed);
-    return sends_now_.load(std::memory_order_relaxed) && !sending_ended_.load(std::memory_order_relaxed);
-  }
   // Sets the time of the post, if the direction has a time limit.
   [[nodiscard]] proto::Operation timed(proto::Direction direction, proto::Operation operation) const {
     if (is_limited(direction) && !operation.persistent) operation.posted_ns = shard_->clock().now_ns();
@@ -161,16 +159,8 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   // True: it waits for the peer, and nothing else has changed. Without memory for it the operation ends with ENOMEM, alone or
   // with the connection.
   virtual bool start(proto::Direction direction, const proto::Operation& operation) = 0;
-  // See do_now().
-  virtual bool start_now(proto::Direction /*direction*/, const proto::Operation& /*operation*/) {
-    return false;
-  }
-  // See send_short().
-  [[nodiscard]] virtual proto::ShortSend start_short_send(LocalSlice /*payload*/) noexcept {
-    return proto::ShortSend::kNot;
-  }
-  // See receive_short(), and Connection::short_receives().
-  [[nodiscard]] virtual Fifo<proto::Operation>* short_receives() noexcept { return nullptr; }
+  // See read_at_once().
+  virtual bool start_read(const proto::Operation& /*operation*/) { return false; }
   // Pushes EXS_EVT_SHUTDOWN when it is done, if `target` has a queue.
   virtual void shutdown(int how, ControlTarget target) = 0;
   // Pushes EXS_EVT_CLOSE when it is done, if `target` has a queue.
@@ -225,9 +215,8 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   // Pushes the event of an admitted operation and gives back what it held.
   void end_operation(proto::Direction direction, const proto::Operation& operation,
                      const proto::Outcome& outcome);
-  // Likewise for an operation of do_now().
-  void end_at_once(proto::Direction direction, const proto::Operation& operation,
-                   const proto::Outcome& outcome);
+  // Likewise for a receive of read_at_once().
+  void end_at_once(const proto::Operation& receive, const proto::Outcome& outcome);
   // Notifies the owner of a persistent operation that the peer has used it. The operation has EXS_NOTIFY.
   static void tell_use(const proto::Operation& operation, const proto::Usage& usage);
   // Likewise for a short receive that took what fitted of so many bytes.
@@ -256,6 +245,8 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   void allow_send_now() { sends_now_ = true; }
   void allow_read_now(bool may) { reads_now_.store(may, std::memory_order_relaxed); }
   void set_small_bytes(std::size_t bytes) { small_bytes_ = bytes; }
+  // The connection that carries short messages from now on. Null: none does.
+  void carry_short(proto::Connection* connection) noexcept { short_ = connection; }
 
  private:
   LateWatch& watch(proto::Direction direction) {
@@ -307,6 +298,7 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   SnapshotCounters snapshot_counters_;
 
   // Thread: shard
+  proto::Connection* short_ = nullptr;
   FinishedOperations finished_;
   LateWatch late_sends_;
   LateWatch late_receives_;
@@ -319,5 +311,78 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   StallTime stall_time_;
   std::string error_text_;
 };
+
+// ---------------------------------------------------------------- short messages, in one piece with their callers
+
+// A thread that sends and sends sees no credit that has come, unless it looks for one here.
+inline bool Session::send_short(EventQueue& queue, const ShortTransfer& send) noexcept {
+  if (!sends_now_.load(std::memory_order_relaxed) || sending_ended_.load(std::memory_order_relaxed))
+    return false;
+  return shard_->short_step([&] {
+    using proto::ShortSend;
+    const ShortSend sent = send_short_once(queue, send);
+    if (sent != ShortSend::kNoCredit || !shard_->take_news()) return sent == ShortSend::kSent;
+    return send_short_once(queue, send) == ShortSend::kSent;
+  });
+}
+
+inline proto::ShortSend Session::send_short_once(EventQueue& queue, const ShortTransfer& send) noexcept {
+  proto::ShortSend sent = proto::ShortSend::kNot;
+  const auto leave = [&] {
+    if (short_ != nullptr) sent = short_->send_short({send.address, send.length_bytes, {}});
+    return sent == proto::ShortSend::kSent;
+  };
+  const auto make = [&](exs_event_t& event) { make_sent_event(event, descriptor_->number(), send); };
+  const bool has_left =
+      send.no_event ? queue.do_if_free(leave) : queue.push_at_once(leave, make, descriptor_);
+  if (has_left) ++finished_.sends;
+  return sent;
+}
+
+inline bool Session::receive_short(EventQueue& queue, Region& region, const ShortTransfer& receive) noexcept {
+  if (state() != State::kConnected || is_limited(proto::Direction::kReceive)) return false;
+  return shard_->short_step([&] { return post_short_receive(queue, region, receive); });
+}
+
+// Everything that can fail comes before the place is taken.
+inline bool Session::post_short_receive(EventQueue& queue, Region& region,
+                                        const ShortTransfer& receive) noexcept {
+  Fifo<proto::Operation>* const receives = short_ == nullptr || pooled_ ? nullptr : short_->short_receives();
+  if (receives == nullptr || !queue.reserve_at_once()) return false;
+  if (!region.use_here(*shard_)) {
+    queue.cancel_reservation();
+    return false;
+  }
+  if (!open_receives_.admit_here(operations_max_.load(std::memory_order_relaxed))) {
+    region.release_here(*shard_);
+    queue.cancel_reservation();
+    return false;
+  }
+  proto::Operation& operation = receives->append();
+  operation = {};
+  operation.memory = {receive.address, receive.length_bytes, region.key()};
+  operation.tag.queue = &queue;
+  operation.tag.region = &region;
+  operation.tag.handle = receive.handle;
+  operation.tag.memory_handle = receive.region;
+  operation.tag.no_event = receive.no_event;
+  operation.is_short = true;
+  return true;
+}
+
+inline void Session::end_short_receive(const proto::Operation& operation, std::uint64_t payload_bytes) {
+  ++finished_.receives;
+  operation.tag.region->release_here(*shard_);
+  open_receives_.end(false);
+  EventQueue& queue = *operation.tag.queue;
+  if (operation.tag.no_event) return queue.cancel_reservation();
+  const auto make = [&](exs_event_t& event) {
+    make_received_event(event, descriptor_->number(), operation, payload_bytes);
+  };
+  CallersEvents* const caller = shard_->caller();
+  exs_event_t* const place = caller != nullptr ? caller->place_for(queue) : nullptr;
+  if (place == nullptr) return queue.push_made(make, descriptor_);
+  make(*place);
+}
 
 }  // namespace exs

@@ -36,6 +36,27 @@ Status post_at(Library& library, const TransferRequest& request, const Piece& pi
   return post_piece(library, request, target, piece, operation);
 }
 
+// Apart from exs_send and exs_recv, so that the short way does not pay for what the whole one keeps on the stack.
+[[gnu::noinline]] int send_whole(int socket, const void* buffer, size_t length, int flags,
+                                 exs_qhandle_t queue, exs_ahandle_t handle, exs_mhandle_t region) {
+  return api_call(
+      [&](Library& library) {
+        const TransferRequest request{Direction::kSend, socket, flags, queue, handle};
+        return post(library, request, {bytes_of(buffer), length, region});
+      },
+      "exs_send");
+}
+
+[[gnu::noinline]] int receive_whole(int socket, void* buffer, size_t length, int flags, exs_qhandle_t queue,
+                                    exs_ahandle_t handle, exs_mhandle_t region) {
+  return api_call(
+      [&](Library& library) {
+        const TransferRequest request{Direction::kReceive, socket, flags, queue, handle};
+        return post(library, request, {bytes_of(buffer), length, region});
+      },
+      "exs_recv");
+}
+
 }  // namespace
 }  // namespace exs
 
@@ -44,19 +65,13 @@ using namespace exs;
 int exs_send(int socket, const void* buffer, size_t length, int flags, exs_qhandle_t queue,
              exs_ahandle_t handle, exs_mhandle_t region) {
   if (send_short(socket, buffer, length, flags, queue, handle, region)) return 0;
-  return api_call([&](Library& library) {
-    const TransferRequest request{Direction::kSend, socket, flags, queue, handle};
-    return post(library, request, {bytes_of(buffer), length, region});
-  });
+  return send_whole(socket, buffer, length, flags, queue, handle, region);
 }
 
 int exs_recv(int socket, void* buffer, size_t length, int flags, exs_qhandle_t queue, exs_ahandle_t handle,
              exs_mhandle_t region) {
   if (receive_short(socket, buffer, length, flags, queue, handle, region)) return 0;
-  return api_call([&](Library& library) {
-    const TransferRequest request{Direction::kReceive, socket, flags, queue, handle};
-    return post(library, request, {bytes_of(buffer), length, region});
-  });
+  return receive_whole(socket, buffer, length, flags, queue, handle, region);
 }
 
 int exs_send_offset(int socket, const void* buffer, size_t length, int flags, exs_qhandle_t queue,

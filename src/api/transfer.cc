@@ -128,16 +128,11 @@ Status reserve_and_submit(const TransferRequest& request, const TransferTarget& 
   return submit(reservation, request, target, operation, region, std::move(attachment));
 }
 
-// A short send that nothing keeps waiting, or a receive of memory that can be read at once. False: it is not done, and nothing
-// has changed.
-bool do_now(const TransferRequest& request, const TransferTarget& target, const Operation& operation) {
-  if (!target.session->may_do_now(request.direction)) return false;
-  const bool is_plain =
-      request.direction == Direction::kReceive
-          ? !operation.persistent
-          : (request.flags & EXS_SHUT_WR) == 0 && !operation.more && !is_exposed(*target.session, operation);
-  if (!is_plain || !target.queue->reserve()) return false;
-  if (target.session->do_now(request.direction, operation)) return true;
+// A receive of memory that can be read at once. False: it is not done, and nothing has changed.
+bool read_at_once(const TransferRequest& request, const TransferTarget& target, const Operation& operation) {
+  if (request.direction == Direction::kSend || operation.persistent) return false;
+  if (!target.session->may_read_at_once() || !target.queue->reserve()) return false;
+  if (target.session->read_at_once(operation)) return true;
   target.queue->cancel_reservation();
   return false;
 }
@@ -155,7 +150,7 @@ Status attach_notice(Attachment& attachment, const TransferRequest& request, con
 Status post_registered(const TransferRequest& request, const TransferTarget& target, Region& region,
                        Operation& operation) {
   operation.memory.key = region.key();
-  if (do_now(request, target, operation)) return Status();
+  if (read_at_once(request, target, operation)) return Status();
   if (!operation.notify) return reserve_and_submit(request, target, operation, &region, nullptr);
   auto attachment = Attachment::create(target.session->shard()->providers(), 1, 0);
   if (!attachment) return Status(ENOMEM);

@@ -93,6 +93,43 @@ BOOST_FIXTURE_TEST_CASE(each_event_goes_to_one_of_many_threads, Fixture<1>) {
   }
 }
 
+// One thread takes the events of a queue. Another one drives its shard, by looking at a queue of its own, while messages come.
+BOOST_FIXTURE_TEST_CASE(events_come_in_order_whoever_drives_the_shard, Fixture<1>) {
+  constexpr std::uintptr_t kMessages = 100'000;
+  constexpr std::uintptr_t kOpen = 24;  // fewer than there are credits
+  Queue sending(1000);
+  Queue queue(1000, EXS_WAIT_BUSY_POLL);
+  Queue of_another(8);
+  const Pair pair(sending);
+  std::atomic<std::uintptr_t> posted{0};
+  std::atomic<bool> done{false};
+  std::thread another([&] {
+    exs_event_t event{};
+    while (!done) exs_qwait(of_another.handle(), &event, 1, 0, 0);
+  });
+  std::thread sender([&] {
+    for (std::uintptr_t sent = 0; sent < kMessages && !done;) {
+      if (sent == posted) continue;
+      const int status =
+          exs_send(pair.left, memory.at(), 8, EXS_NO_EVENT, sending.handle(), nullptr, memory.handle());
+      if (status == 0) ++sent;
+    }
+  });
+  std::uintptr_t wrong = 0;
+  for (std::uintptr_t taken = 0; taken < kMessages && wrong == 0; ++taken) {
+    for (; posted < kMessages && posted - taken < kOpen; ++posted) {
+      if (receive(pair.right, queue, posted) != 0) wrong = taken + 1;
+    }
+    exs_event_t event{};
+    if (exs_qwait(queue.handle(), &event, 1, 1, 10'000'000'000) != 1) wrong = taken + 1;
+    if (reinterpret_cast<std::uintptr_t>(event.exs_evt_ahandle) != taken) wrong = taken + 1;
+  }
+  done = true;
+  another.join();
+  sender.join();
+  BOOST_TEST(wrong == 0U);
+}
+
 // Two threads exchange messages; each sleeps on its queue while the other one works.
 template <typename F>
 void ping_pong(F& fixture, int mode) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "event/queue/callers_events.h"
 #include "event/queue/event_queue.h"
 #include "tests/event/fake_port.h"
 
@@ -140,6 +141,21 @@ BOOST_AUTO_TEST_CASE(an_event_that_comes_at_once_takes_a_slot_if_one_is_free) {
   BOOST_TEST(queue->reserve_at_once());
   queue->took_directly(1);
   BOOST_TEST(queue->reserved() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_comes_before_what_goes_straight_to_the_caller) {
+  const EventQueue other(1, shard);
+  CallersEvents caller{queue.get(), out, 2};
+  BOOST_TEST(caller.place_for(*queue) == &out[0]);
+  BOOST_TEST(caller.place_for(other) == nullptr);
+  reserve(1);
+  push();
+  BOOST_TEST(caller.place_for(*queue) == nullptr);
+  BOOST_TEST(queue->take(out + 1, 1, 1) == 1U);
+  BOOST_TEST(!caller.is_full);
+  BOOST_TEST(caller.place_for(*queue) == &out[1]);
+  BOOST_TEST(caller.is_full);
+  BOOST_TEST(caller.place_for(*queue) == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(the_ready_descriptor_follows_the_events) {

@@ -1,6 +1,6 @@
 /* The drive lock of a shard, its queue of commands, and who carries them out.
  *
- * Models: DriveLock::lock, try_lock, unlock (base/drive_lock.h), with the futex of std::atomic::wait and notify_one;
+ * Models: BiasedLock::lock, try_lock, unlock (base/biased_lock.h) without a bias, with the futex of std::atomic::wait and notify_one;
  *   CommandQueue::push, take, waiting (event/engine/command_queue.h);
  *   Shard::submit, run_commands, release_and_combine (event/engine/shard.cc).
  * Bounds: two posters, POSTS commands each, one thread that takes the lock by lock() (a leader about to sleep), a number of times.
@@ -117,8 +117,8 @@ active [POSTERS] proctype poster() {
 }
 
 active proctype leader() {
-  byte was = 0, taken = 0, n = 0;
-  bool more;
+  byte was = 0, taken = 0, n = 0, held = HELD;
+  bool more, got;
   do
   :: n < LOCKS ->
     n++;
@@ -126,11 +126,22 @@ active proctype leader() {
     if
     :: was == FREE -> skip
     :: else ->
+      held = HELD;
       do
       :: true ->
-        atomic { was = state; state = AWAITED };
-        if :: was == FREE -> break :: else fi;
-        futex_wait()
+        was = state;
+        if
+        :: was == FREE ->
+          atomic { if :: state == FREE -> state = held; got = true :: else -> got = false fi };
+          if :: got -> break :: else fi
+        :: else ->
+          if
+          :: was == HELD -> atomic { if :: state == HELD -> state = AWAITED :: else fi }
+          :: else
+          fi;
+          futex_wait();
+          held = AWAITED        /* others may sleep as well */
+        fi
       od
     fi;
     enter();

@@ -41,6 +41,20 @@ void ChannelTraffic::process(const bool& enough) {
   if (channel_->is_over() && (!over || drained_)) end_all();
 }
 
+// Messages that their links' takers take come first: mostly they are all there is.
+void ChannelTraffic::take_news(const bool& enough) {
+  RingReader& ring = channel_->in();
+  RecordHeader header;
+  while (ring.peek(header) && static_cast<RecordKind>(header.kind) == RecordKind::kMessage) {
+    ShmLink* const link = channel_->links().find(header.link);
+    if (link == nullptr || !link->shows(ring)) break;
+    ++context_.arrivals;
+    if (ring.pop()) channel_->wake_peer();
+    if (enough) return;
+  }
+  if (has_news()) process(enough);
+}
+
 void ChannelTraffic::process_records(const bool& enough) {
   RingReader& ring = channel_->in();
   RecordHeader header;

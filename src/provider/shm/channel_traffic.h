@@ -45,9 +45,7 @@ class ChannelTraffic {
   // Handles what arrived, lets busy links continue, and ends all when the channel is over. Stops at records behind the one with which it
   // is enough.
   void process(const bool& enough = kNever);
-  void take_news(const bool& enough) {
-    if (has_news()) process(enough);
-  }
+  void take_news(const bool& enough);
   // The last process() handled all records.
   [[nodiscard]] bool drained() const noexcept { return drained_; }
   [[nodiscard]] bool has_work() const noexcept { return has_work_; }
@@ -72,7 +70,8 @@ class ChannelTraffic {
   bool write_and_ring(RecordKind kind, std::uint32_t peer_link, std::span<const std::byte> first,
                       std::span<const std::byte> second) {
     const RecordHeader header{peer_link, static_cast<std::uint16_t>(kind), 0, 0};
-    if (!channel_->out().write(header, first, second)) return not_written();
+    RingWriter& out = channel_->out();
+    if (!out.write_short(header, first, second) && !out.write(header, first, second)) return not_written();
     channel_->wake_peer_if_asleep();
     return true;
   }

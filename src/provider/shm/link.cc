@@ -102,7 +102,7 @@ Status ShmLink::post_recv(LocalSlice into, std::uint64_t token) {
 }
 
 void ShmLink::on_message(std::uint32_t length_bytes, const RingReader& ring) {
-  if (taker_ != nullptr && completions_->waiting == 0 && taker_->take(ring.message())) return;
+  if (shows(ring)) return;
   if (is_over()) return;
   if (receives_.empty()) return fault("a message without a receive for it");
   const PostedReceive receive = receives_.last();

@@ -67,6 +67,10 @@ class ShmLink final : public Link, public Pollable {
   [[nodiscard]] ChannelTraffic& traffic() noexcept { return traffic_; }
 
   // ChannelTraffic's side: records of the peer, all of whose fields are still to be checked.
+  // True: the taker has taken the message which the ring shows, as on_message() would have let it.
+  [[nodiscard]] bool shows(const RingReader& ring) {
+    return taker_ != nullptr && completions_->waiting == 0 && taker_->take(ring.message());
+  }
   void on_message(std::uint32_t length_bytes, const RingReader& ring);
   void on_read_request(const ReadRequest& request);
   void on_read_piece(const ReadPiece& piece, std::span<const std::byte> bytes);

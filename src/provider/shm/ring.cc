@@ -9,29 +9,8 @@
 namespace exs::shm {
 namespace {
 
-constexpr std::uint32_t lap_of(std::uint64_t number) {
-  return static_cast<std::uint32_t>(number / kSlots) + 1;
-}
-
-std::byte* slot_at(std::byte* segment, std::uint64_t number) {
-  return segment + kSlotsOffset + (number & (kSlots - 1)) * kSlotBytes;
-}
-
 std::byte* annex_at(std::byte* segment, std::uint64_t position) {
   return segment + kAnnexOffset + (position & (kAnnexBytes - 1));
-}
-
-// A store to a line that the reader had last waits for the line, and the next locked instruction for the store. So the lines of
-// a slot are asked for some messages ahead.
-constexpr std::uint64_t kSlotsAhead = 3;
-
-void own_soon(const std::byte* slot) {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0\n\tprefetchw %1" : : "m"(slot[0]), "m"(slot[kCacheLineBytes]));
-#else
-  __builtin_prefetch(slot, 1);
-  __builtin_prefetch(slot + kCacheLineBytes, 1);
-#endif
 }
 
 void copy(std::byte* to, std::span<const std::byte> bytes) {
@@ -41,19 +20,6 @@ void copy(std::byte* to, std::span<const std::byte> bytes) {
 // The program's memory, which need not be there.
 bool copy_program(std::byte* to, std::span<const std::byte> bytes) {
   return bytes.empty() || guarded_copy(to, bytes.data(), bytes.size());
-}
-
-// The reader looks at the first line all the time, and would take it back while the writer waits for another. So the others come
-// first, and then all of the first line at a stroke. False: `second` is not there.
-bool fill_slot(std::byte* slot, std::span<const std::byte> first, std::span<const std::byte> second) {
-  constexpr std::size_t kOnFirstLine = kCacheLineBytes - kPayloadOffset;
-  std::byte* const payload = slot + kPayloadOffset;
-  const std::size_t split = std::min(second.size(), kOnFirstLine - std::min(kOnFirstLine, first.size()));
-  if (!copy_program(payload + first.size() + split, second.subspan(split))) return false;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!copy_program(payload + first.size(), second.first(split))) return false;
-  copy(payload, first);
-  return true;
 }
 
 }  // namespace
@@ -88,22 +54,6 @@ bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> fi
   }
   if (!write_slot(header, first_here, second_here, length_bytes)) return false;
   written_ = end;
-  return true;
-}
-
-bool RingWriter::write_slot(const RecordHeader& header, std::span<const std::byte> first,
-                            std::span<const std::byte> second, std::size_t length_bytes) {
-  std::byte* const head = slot_at(segment_, written_.slots);
-  source_is_gone_ = !fill_slot(head, first, second);
-  if (source_is_gone_) return false;  // no reader looks at this place before the lap is there
-  shared_word<std::uint16_t>(head + kKindOffset).store(header.kind, std::memory_order_relaxed);
-  shared_word<std::uint16_t>(head + kFlagsOffset).store(header.flags, std::memory_order_relaxed);
-  shared_word<std::uint32_t>(head + kLinkOffset).store(header.link, std::memory_order_relaxed);
-  shared_word<std::uint32_t>(head + kLengthOffset)
-      .store(static_cast<std::uint32_t>(length_bytes), std::memory_order_relaxed);
-  shared_word<std::uint32_t>(head + kLapOffset).store(lap_of(written_.slots), std::memory_order_release);
-  ++written_.slots;
-  own_soon(slot_at(segment_, written_.slots + kSlotsAhead));
   return true;
 }
 
@@ -159,22 +109,6 @@ bool RingReader::fail() {
   return false;
 }
 
-bool RingReader::take_header() {
-  std::byte* const head = slot(read_.slots);
-  RecordHeader header;
-  header.kind = shared_word<std::uint16_t>(head + kKindOffset).load(std::memory_order_relaxed);
-  header.flags = shared_word<std::uint16_t>(head + kFlagsOffset).load(std::memory_order_relaxed);
-  header.link = shared_word<std::uint32_t>(head + kLinkOffset).load(std::memory_order_relaxed);
-  header.length_bytes = shared_word<std::uint32_t>(head + kLengthOffset).load(std::memory_order_relaxed);
-  if (header.length_bytes > kRecordBytesMax) return fail();
-  header_ = header;
-  is_shown_ = true;
-  // The next record arrives here while this one is handled.
-  __builtin_prefetch(slot(read_.slots + 1));
-  fetch_rest_of(read_.slots + 1);
-  return true;
-}
-
 bool RingReader::copy(std::size_t offset, std::span<std::byte> into) const {
   if (segment_ == nullptr || into.empty()) return true;
   const std::size_t here = offset < kSlotPayload ? std::min(kSlotPayload - offset, into.size()) : 0;
@@ -182,17 +116,6 @@ bool RingReader::copy(std::size_t offset, std::span<std::byte> into) const {
   if (here == into.size()) return true;
   return guarded_copy(into.data() + here, annex_of_shown() + (offset + here - kSlotPayload),
                       into.size() - here);
-}
-
-bool RingReader::pop() {
-  read_ = read_.after(header_.length_bytes);
-  is_shown_ = false;
-  lap_ = lap_of(read_.slots);
-  if (read_.slots - published_.slots < kSlots / 4 &&
-      read_.annex_bytes - published_.annex_bytes < kAnnexBytes / 4) {
-    return false;
-  }
-  return settle();
 }
 
 void RingReader::publish() {

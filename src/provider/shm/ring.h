@@ -20,10 +20,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
+#include "base/guarded_copy.h"
 #include "base/status.h"
 #include "src/provider/provider.h"
 #include "src/provider/shm/layout.h"
@@ -40,6 +43,42 @@ struct RecordHeader {
   std::uint32_t length_bytes = 0;
 };
 
+constexpr std::uint32_t lap_of(std::uint64_t number) {
+  return static_cast<std::uint32_t>(number / kSlots) + 1;
+}
+
+inline std::byte* slot_at(std::byte* segment, std::uint64_t number) {
+  return segment + kSlotsOffset + (number & (kSlots - 1)) * kSlotBytes;
+}
+
+// A store to a line that the reader had last waits for the line, and the next locked instruction for the store. So the lines of
+// a slot are asked for some messages ahead.
+inline constexpr std::uint64_t kSlotsAhead = 3;
+
+inline void own_soon(const std::byte* slot) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0\n\tprefetchw %1" : : "m"(slot[0]), "m"(slot[kCacheLineBytes]));
+#else
+  __builtin_prefetch(slot, 1);
+  __builtin_prefetch(slot + kCacheLineBytes, 1);
+#endif
+}
+
+// Writes `first`, and the program's `second`, which need not be there, into a slot that has room for them. The reader looks at the first
+// line all the time, and would take it back while the writer waits for another. So the other comes first, and then all of the first line
+// at a stroke. False: `second` is not there.
+inline bool fill_slot(std::byte* slot, std::span<const std::byte> first, std::span<const std::byte> second) {
+  constexpr std::size_t kOnFirstLine = kCacheLineBytes - kPayloadOffset;
+  std::byte* const payload = slot + kPayloadOffset;
+  const std::size_t split = std::min(second.size(), kOnFirstLine - std::min(kOnFirstLine, first.size()));
+  const std::span<const std::byte> rest = second.subspan(split);
+  if (!rest.empty() && !guarded_copy(payload + first.size() + split, rest.data(), rest.size())) return false;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (split > 0 && !guarded_copy(payload + first.size(), second.data(), split)) return false;
+  if (!first.empty()) std::memcpy(payload, first.data(), first.size());
+  return true;
+}
+
 // Thread: shard of the writing port.
 class RingWriter {
  public:
@@ -52,6 +91,14 @@ class RingWriter {
   // status() is not ok.
   bool write(const RecordHeader& header, std::span<const std::byte> first,
              std::span<const std::byte> second = {});
+  // Likewise for a record that lies in one slot. False: it does not, or write() decides.
+  bool write_short(const RecordHeader& header, std::span<const std::byte> first,
+                   std::span<const std::byte> second) {
+    const std::size_t length_bytes = first.size() + second.size();
+    if (length_bytes > kSlotPayload || written_.slots - consumed_.slots >= kSlots || !status_.ok())
+      return false;
+    return write_slot(header, first, second, length_bytes);
+  }
   // The last write found that `second` is not there.
   [[nodiscard]] bool source_is_gone() const noexcept { return source_is_gone_; }
   // After a write without room: asks the reader to ring when that record fits and a quarter of the slots and
@@ -72,7 +119,20 @@ class RingWriter {
   void look_at_consumed();
   // Writes the next slot, which is free: what of the record lies in it.
   bool write_slot(const RecordHeader& header, std::span<const std::byte> first,
-                  std::span<const std::byte> second, std::size_t length_bytes);
+                  std::span<const std::byte> second, std::size_t length_bytes) {
+    std::byte* const head = slot_at(segment_, written_.slots);
+    source_is_gone_ = !fill_slot(head, first, second);
+    if (source_is_gone_) return false;  // no reader looks at this place before the lap is there
+    shared_word<std::uint16_t>(head + kKindOffset).store(header.kind, std::memory_order_relaxed);
+    shared_word<std::uint16_t>(head + kFlagsOffset).store(header.flags, std::memory_order_relaxed);
+    shared_word<std::uint32_t>(head + kLinkOffset).store(header.link, std::memory_order_relaxed);
+    shared_word<std::uint32_t>(head + kLengthOffset)
+        .store(static_cast<std::uint32_t>(length_bytes), std::memory_order_relaxed);
+    shared_word<std::uint32_t>(head + kLapOffset).store(lap_of(written_.slots), std::memory_order_release);
+    ++written_.slots;
+    own_soon(slot_at(segment_, written_.slots + kSlotsAhead));
+    return true;
+  }
 
   std::byte* segment_ = nullptr;
   RingAccount written_;
@@ -115,7 +175,14 @@ class RingReader {
   bool copy(std::size_t offset, std::span<std::byte> into) const;
   // Done with the record that peek() showed. True: the writer waits for room, there is some, and it must be
   // rung.
-  [[nodiscard]] bool pop();
+  [[nodiscard]] bool pop() {
+    read_ = read_.after(header_.length_bytes);
+    is_shown_ = false;
+    lap_ = lap_of(read_.slots);
+    const bool is_much = read_.slots - published_.slots >= kSlots / 4 ||
+                         read_.annex_bytes - published_.annex_bytes >= kAnnexBytes / 4;
+    return is_much && settle();
+  }
   // Call it when peek() finds nothing: tells the writer what has been handled. True: as pop().
   [[nodiscard]] bool settle();
   // Like settle(), before the reader sleeps: from its return on the writer rings for each write. Call peek()
@@ -140,7 +207,21 @@ class RingReader {
   [[nodiscard]] const std::byte* annex_of_shown() const noexcept {
     return segment_ + kAnnexOffset + (read_.annex_start(header_.length_bytes) & (kAnnexBytes - 1));
   }
-  bool take_header();
+  bool take_header() {
+    std::byte* const head = slot(read_.slots);
+    RecordHeader header;
+    header.kind = shared_word<std::uint16_t>(head + kKindOffset).load(std::memory_order_relaxed);
+    header.flags = shared_word<std::uint16_t>(head + kFlagsOffset).load(std::memory_order_relaxed);
+    header.link = shared_word<std::uint32_t>(head + kLinkOffset).load(std::memory_order_relaxed);
+    header.length_bytes = shared_word<std::uint32_t>(head + kLengthOffset).load(std::memory_order_relaxed);
+    if (header.length_bytes > kRecordBytesMax) return fail();
+    header_ = header;
+    is_shown_ = true;
+    // The next record arrives here while this one is handled.
+    __builtin_prefetch(slot(read_.slots + 1));
+    fetch_rest_of(read_.slots + 1);
+    return true;
+  }
   bool fail();
   void publish();
   // `slots`: what the writer's word said, loaded before.

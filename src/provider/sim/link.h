@@ -30,6 +30,9 @@ class SimLink final : public Link {
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
   Status send_now(std::span<const std::byte> header, LocalSlice payload) noexcept override;
+  bool send_short(std::span<const std::byte> header, LocalSlice payload) noexcept override {
+    return send_now(header, payload).ok();
+  }
   [[nodiscard]] bool sends_now() const noexcept override { return true; }
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
