@@ -13,9 +13,16 @@ bool membarrier(int command) noexcept {
   return kernel::membarrier(command) == 0;
 }
 
+void wait_for_stores() noexcept {
+  constexpr long kMomentNs = 10'000'000;
+  const timespec moment{0, kMomentNs};
+  kernel::nanosleep(&moment, nullptr);
+}
+
 }  // namespace
 
 std::atomic<bool> ProcessBarrier::is_available_{false};
+std::atomic<bool> HostBarrier::is_prepared_{false};
 
 void ProcessBarrier::prepare() noexcept {
   if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
@@ -25,9 +32,20 @@ void ProcessBarrier::prepare() noexcept {
 void ProcessBarrier::execute() noexcept {
   if (is_available() && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
   is_available_.store(false, std::memory_order_seq_cst);
-  constexpr long kMomentNs = 10'000'000;
-  const timespec moment{0, kMomentNs};
-  kernel::nanosleep(&moment, nullptr);
+  wait_for_stores();
+}
+
+bool HostBarrier::prepare() noexcept {
+  const bool is_prepared =
+      membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) && membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+  is_prepared_.store(is_prepared, std::memory_order_relaxed);
+  return is_prepared;
+}
+
+void HostBarrier::execute() noexcept {
+  if (membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED)) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  wait_for_stores();
 }
 
 }  // namespace exs

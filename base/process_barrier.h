@@ -23,4 +23,18 @@ class ProcessBarrier {
   static std::atomic<bool> is_available_;
 };
 
+// Likewise in every thread of every process of this host that is prepared, with the same hand-shake between processes. The side that
+// has it executed asks whether that was so.
+class HostBarrier {
+ public:
+  // Call it before this process takes either side. False: it cannot.
+  static bool prepare() noexcept;
+  [[nodiscard]] static bool is_prepared() noexcept { return is_prepared_.load(std::memory_order_relaxed); }
+  // A kernel that refuses later: a moment passes, in which the stores of others become visible.
+  static void execute() noexcept;
+
+ private:
+  static std::atomic<bool> is_prepared_;
+};
+
 }  // namespace exs

@@ -1,6 +1,6 @@
 /* The two ends of a ring in shared memory: records, the sleep of the reader, and the writer's wish for room.
  *
- * Models: RingWriter::write, must_wake_reader, ask_for_room; RingReader::peek, pop, settle, fall_asleep, wake_up (src/provider/shm/ring.cc);
+ * Models: RingWriter::write, must_wake_reader, ask_for_room; RingReader::peek, pop, settle, fall_asleep, wake_up, say_that_it_polls (src/provider/shm/ring.cc);
  *   ChannelTraffic::process_records, arm, disarm, flush and Channel::wake_peer (channel_traffic.cc, channel.h).
  *   Each end is a port of another process, and sleeps on its doorbell alone.
  * Bounds: RECORDS records through a ring of two slots; a wish for room is one slot. Stores wait in a store buffer of two places, as on
@@ -10,6 +10,7 @@
  * Properties: all records arrive, in order; neither end sleeps for ever (invalid end states, assertions).
  * Broken on purpose:
  *   PLAIN_LOOK      must_wake_reader() is a plain load and a plain store
+ *   NO_BARRIER      a reader that has said that it polls sleeps without a barrier in the writer
  *   NO_SECOND_LOOK  the reader does not look again once it has said that it sleeps
  *   PLAIN_SLEEP     fall_asleep() stores its word and loads the wish plainly (on x86 either read-modify-write would do)
  *   PLAIN_WISH      ask_for_room() stores the wish plainly
@@ -23,6 +24,7 @@ byte lap;               /* records that the reader can see (the lap words of the
 bool asleep;            /* kAsleepOffset */
 byte consumed;          /* kConsumedOffset */
 byte wanted;            /* kWantedOffset: 0, or how far the reader must have come for room */
+bool polls;             /* kPollsOffset: the reader polls, and has a barrier executed in the writer before it sleeps */
 bool bell[2];           /* the doorbells: 0 the writer's, 1 the reader's */
 
 /* Store buffers: words and values. */
@@ -30,6 +32,7 @@ bool bell[2];           /* the doorbells: 0 the writer's, 1 the reader's */
 #define ASLEEP 2
 #define CONSUMED 3
 #define WANTED 4
+#define POLLS 5
 chan buffer0 = [2] of { byte, byte };
 chan buffer1 = [2] of { byte, byte };
 
@@ -39,6 +42,7 @@ inline land(word, value) {
   :: word == ASLEEP -> asleep = value
   :: word == CONSUMED -> consumed = value
   :: word == WANTED -> wanted = value
+  :: word == POLLS -> polls = value
   fi
 }
 
@@ -65,7 +69,9 @@ active proctype writer() {
       was = asleep;
       if :: was -> buffer0!ASLEEP,0 :: else fi;
 #else
-      atomic { empty(buffer0) -> was = asleep; asleep = false };
+      was = true;
+      if :: polls -> was = asleep :: else fi;
+      if :: was -> atomic { empty(buffer0) -> was = asleep; asleep = false } :: else fi;
 #endif
       if :: was -> atomic { empty(buffer0) -> bell[1] = true } :: else fi
     :: else ->
@@ -100,12 +106,14 @@ inline answer(wish) {
 
 active proctype reader() {
   byte read = 0, published = 0, answered = 0, wish = 0;
-  bool sleeps = false;
+  bool sleeps = false, says_polls = false;
   do
   :: read < RECORDS ->
     /* process_records() */
     do
-    :: lap > read -> read++
+    :: lap > read ->
+      read++;
+      if :: !says_polls -> says_polls = true; buffer1!POLLS,1 :: skip fi
     :: else -> break
     od;
     publish();
@@ -122,6 +130,18 @@ active proctype reader() {
       wish = wanted;
 #else
       atomic { empty(buffer1) -> asleep = true };
+      if
+      :: says_polls ->
+        says_polls = false;
+        buffer1!POLLS,0;
+#ifdef NO_BARRIER
+        skip
+#else
+        empty(buffer1);
+        empty(buffer0)
+#endif
+      :: else
+      fi;
       atomic { empty(buffer1) -> wish = wanted };
 #endif
       answer(wish);

@@ -25,7 +25,7 @@
 
 namespace exs::shm {
 
-inline constexpr std::uint32_t kLayoutVersion = 2;
+inline constexpr std::uint32_t kLayoutVersion = 3;
 
 inline constexpr std::size_t kCacheLineBytes = 64;
 
@@ -43,9 +43,14 @@ inline constexpr std::size_t kConsumedOffset = 0;
 inline constexpr std::size_t kAnnexConsumedOffset = 8;
 // u32: 1: the reader sleeps. Set back to 0 by the reader, or by the writer that wakes it.
 inline constexpr std::size_t kAsleepOffset = 128;
+// u32, the reader's: 1: it has a barrier executed in the writer (base/process_barrier.h) before it sleeps, so a plain look at the word
+// before is enough.
+inline constexpr std::size_t kPollsOffset = 132;
 // u64 each, the writer's: ring when so many slots, and so many bytes of the annex, are done with.
 inline constexpr std::size_t kWantedOffset = 256;
 inline constexpr std::size_t kAnnexWantedOffset = 264;
+// u32, the writer's, constant: 1: barriers of others are executed in its process.
+inline constexpr std::size_t kFencedOffset = 384;
 inline constexpr std::size_t kTransferWordsOffset = 4096;
 inline constexpr std::size_t kSlotsOffset = 8192;
 inline constexpr std::size_t kAnnexOffset = kSlotsOffset + kSlots * kSlotBytes;

@@ -11,6 +11,7 @@
 
 #include "base/contain.h"
 #include "base/kernel.h"
+#include "base/process_barrier.h"
 #include "base/room.h"
 #include "src/log/log.h"
 
@@ -26,6 +27,7 @@ constexpr std::size_t kEventsMax = 256;
 }  // namespace
 
 Result<std::unique_ptr<Port>> ShmPort::open(const Settings& settings, SharedRegions& regions) {
+  HostBarrier::prepare();
   Result<Poller> poller = Poller::open();
   if (!poller) return failure(poller.error());
   UniqueFd bell(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

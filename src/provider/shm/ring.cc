@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/guarded_copy.h"
+#include "base/process_barrier.h"
 
 namespace exs::shm {
 namespace {
@@ -28,6 +30,8 @@ RingWriter::RingWriter(std::span<std::byte> segment) {
   if (segment.size() < kSegmentBytes) return;
   segment_ = segment.data();
   status_ = Status();
+  if (HostBarrier::is_prepared())
+    shared_word<std::uint32_t>(segment_ + kFencedOffset).store(1, std::memory_order_relaxed);
 }
 
 bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> first,
@@ -86,11 +90,6 @@ bool RingWriter::ask_for_room() {
   return !status_.ok() || consumed_.slots < slots || consumed_.annex_bytes < annex;
 }
 
-bool RingWriter::must_wake_reader() {
-  if (segment_ == nullptr) return false;
-  return shared_word<std::uint32_t>(segment_ + kAsleepOffset).exchange(0, std::memory_order_acq_rel) != 0;
-}
-
 bool RingWriter::reader_is_asleep() const {
   if (segment_ == nullptr) return false;
   return shared_word<std::uint32_t>(segment_ + kAsleepOffset).load(std::memory_order_relaxed) != 0;
@@ -100,6 +99,14 @@ RingReader::RingReader(std::span<std::byte> segment) {
   if (segment.size() < kSegmentBytes) return;
   segment_ = segment.data();
   status_ = Status();
+  fenced_ = HostBarrier::is_prepared() &&
+            shared_word<std::uint32_t>(segment_ + kFencedOffset).load(std::memory_order_relaxed) == 1;
+}
+
+void RingReader::say_that_it_polls() {
+  if (!fenced_ || polls_ || asleep_ || segment_ == nullptr) return;
+  polls_ = true;
+  shared_word<std::uint32_t>(segment_ + kPollsOffset).store(1, std::memory_order_relaxed);
 }
 
 bool RingReader::fail() {
@@ -146,7 +153,12 @@ bool RingReader::fall_asleep() {
   if (segment_ == nullptr) return false;
   publish();
   asleep_ = true;
+  until_polls_ = kAwakeRecords;
   shared_word<std::uint32_t>(segment_ + kAsleepOffset).exchange(1, std::memory_order_acq_rel);
+  if (std::exchange(polls_, false)) {
+    shared_word<std::uint32_t>(segment_ + kPollsOffset).store(0, std::memory_order_relaxed);
+    HostBarrier::execute();
+  }
   return writer_wants(
       shared_word<std::uint64_t>(segment_ + kWantedOffset).fetch_add(0, std::memory_order_acq_rel));
 }

@@ -14,6 +14,10 @@
 // comes first and the other sees all that was before it: no wake-up is lost. While the reader polls, settle()
 // uses plain loads, because it will look again.
 //
+// A locked instruction for each message is much where messages cost so little. So a reader that has not slept for long says that it
+// polls. From then on the writer loads asleep plainly, and the reader has a barrier executed in the writer's process before it looks a
+// last time and sleeps. That takes it some microseconds once: from then on it is one that sleeps, until it has polled for long again.
+//
 // Hostile peers. Every word is loaded once, checked, then used; an index is taken modulo the ring, so no
 // value leads outside the segment, and what is where in the annex each end knows by itself. The bytes of a record may change
 // while they are copied: what copy() gives is private.
@@ -106,7 +110,15 @@ class RingWriter {
   [[nodiscard]] bool ask_for_room();
   // After writing, before turning to something else: whether the reader sleeps and must be rung. True once a
   // sleep.
-  [[nodiscard]] bool must_wake_reader();
+  [[nodiscard]] bool must_wake_reader() {
+    if (segment_ == nullptr) return false;
+    const auto asleep = shared_word<std::uint32_t>(segment_ + kAsleepOffset);
+    if (shared_word<std::uint32_t>(segment_ + kPollsOffset).load(std::memory_order_relaxed) == 1) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      if (asleep.load(std::memory_order_relaxed) == 0) return false;
+    }
+    return asleep.exchange(0, std::memory_order_acq_rel) != 0;
+  }
   // The reader has said that it sleeps, as far as can be seen without a look of its own at what was written.
   [[nodiscard]] bool reader_is_asleep() const;
   // EPROTO: the reader's words are nonsense. Nothing is written any more.
@@ -179,6 +191,7 @@ class RingReader {
     read_ = read_.after(header_.length_bytes);
     is_shown_ = false;
     lap_ = lap_of(read_.slots);
+    if (--until_polls_ == 0) say_that_it_polls();
     const bool is_much = read_.slots - published_.slots >= kSlots / 4 ||
                          read_.annex_bytes - published_.annex_bytes >= kAnnexBytes / 4;
     return is_much && settle();
@@ -194,6 +207,9 @@ class RingReader {
   [[nodiscard]] Status status() const noexcept { return status_; }
 
  private:
+  // Records since the last sleep after which the reader polls: what a barrier costs is little to that.
+  static constexpr std::uint32_t kAwakeRecords = 1024;
+
   [[nodiscard]] std::byte* slot(std::uint64_t number) const noexcept {
     return segment_ + kSlotsOffset + (number & (kSlots - 1)) * kSlotBytes;
   }
@@ -224,6 +240,7 @@ class RingReader {
   }
   bool fail();
   void publish();
+  void say_that_it_polls();
   // `slots`: what the writer's word said, loaded before.
   bool writer_wants(std::uint64_t slots);
 
@@ -234,6 +251,9 @@ class RingReader {
   std::uint32_t lap_ = 1;         // of the next slot
   bool is_shown_ = false;         // peek() has shown the next record
   bool asleep_ = false;           // the writer has been notified
+  bool polls_ = false;            // likewise
+  bool fenced_ = false;           // our barriers are executed in the writer's process
+  std::uint32_t until_polls_ = kAwakeRecords;
   RecordHeader header_;
   Status status_ = Status(EINVAL);
 };
