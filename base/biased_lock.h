@@ -67,11 +67,12 @@ class EXS_CAPABILITY("biased lock") BiasedLock {
  private:
   static constexpr std::uint32_t kFree = 0;
   static constexpr std::uint32_t kHeld = 1;
-  static constexpr std::uint32_t kAwaited = 2;  // held, and a thread may be asleep until it is not
-  static constexpr std::uint32_t kBiased =
-      3;  // not held by the word; a thread may own it, or be inside still
-  static constexpr std::uint32_t kWithdrawing =
-      4;  // as kBiased, for the moment in which a thread tries to take it
+  // Held, and a thread may be asleep until it is not.
+  static constexpr std::uint32_t kAwaited = 2;
+  // Not held by the word; a thread may own it, or be inside still.
+  static constexpr std::uint32_t kBiased = 3;
+  // As kBiased, for the moment in which a thread tries to take it.
+  static constexpr std::uint32_t kWithdrawing = 4;
 
   void taken(bool by_bias) noexcept {
     by_bias_ = by_bias;

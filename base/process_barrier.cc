@@ -44,7 +44,6 @@ bool HostBarrier::prepare() noexcept {
 
 void HostBarrier::execute() noexcept {
   if (membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED)) return;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   wait_for_stores();
 }
 

@@ -141,6 +141,11 @@ void Library::forget_allocation(void* address) {
   allocations_.erase(address);
 }
 
+void Library::keep_lost(std::shared_ptr<Region> region) {
+  LockGuard guard(mutex_);
+  lost_regions_.push_back(std::move(region));
+}
+
 void Library::keep_lost(std::shared_ptr<Socket> socket) {
   LockGuard guard(mutex_);
   lost_.push_back(std::move(socket));

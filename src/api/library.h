@@ -41,6 +41,8 @@ class Library {
   // A socket of ours that another one of its number has pushed out of the table: kept until the last
   // exs_fini.
   void keep_lost(std::shared_ptr<Socket> socket) EXS_EXCLUDES(mutex_);
+  // A region that an operation still uses after the last exs_fini: kept until the process ends.
+  void keep_lost(std::shared_ptr<Region> region) EXS_EXCLUDES(mutex_);
 
   // Counters of closed sockets.
   void add_to_totals(const exs_stats_t& stats) EXS_EXCLUDES(mutex_);
@@ -63,6 +65,7 @@ class Library {
   std::size_t next_shard_ EXS_GUARDED_BY(mutex_) = 0;
   std::unordered_map<void*, exs_mhandle_t> allocations_ EXS_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Socket>> lost_ EXS_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Region>> lost_regions_ EXS_GUARDED_BY(mutex_);
   exs_stats_t totals_ EXS_GUARDED_BY(mutex_){};
 };
 

@@ -62,14 +62,18 @@ void forget_region(Library& library, int handle, const Region& region) {
   providers().deregister_memory(region.key());
 }
 
+void free_allocation(Library& library, int handle, const Region& region) {
+  library.forget_allocation(region.range().data());
+  forget_region(library, handle, region);
+  kernel::munmap(region.range().data(), region.range().size());
+}
+
 Status release_allocation(Library& library, void* address) {
   const exs_mhandle_t handle = library.allocation_at(address);
   const auto region = library.regions.find(handle);
   if (!region) return refuse(EINVAL, "no memory of exs_alloc begins there, or it is freed already");
   if (!region->retire()) return region_in_use(handle);
-  library.forget_allocation(address);
-  forget_region(library, handle, *region);
-  kernel::munmap(region->range().data(), region->range().size());
+  free_allocation(library, handle, *region);
   return Status();
 }
 
@@ -154,8 +158,13 @@ void free_all(Library& library) {
   for (const int handle : library.regions.handles()) {
     const auto region = library.regions.find(handle);
     if (!region) continue;
+    if (!region->retire()) {  // an operation of what could not be closed
+      library.keep_lost(region);
+      library.regions.remove(handle);
+      continue;
+    }
     if (region->allocated()) {
-      [[maybe_unused]] const Status freed = release_allocation(library, region->range().data());
+      free_allocation(library, handle, *region);
     } else {
       forget_region(library, handle, *region);
     }

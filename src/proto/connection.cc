@@ -24,11 +24,11 @@ using wire::MessageType;
 std::unique_ptr<SendSide> Connection::make_sends(const Tuning& tuning) {
   switch (agreement_.kind) {
     case SocketKind::kStream:
-      return std::make_unique<StreamSends>(link_, outbox_, path_.credits, path_.counters, agreement_,
+      return std::make_unique<StreamSends>(path_.link, outbox_, path_.credits, path_.counters, agreement_,
                                            tuning.first_sequence);
     case SocketKind::kTagged:
-      return std::make_unique<TaggedSends>(link_, outbox_, path_.credits, eager_, path_.counters, agreement_,
-                                           tuning.first_sequence);
+      return std::make_unique<TaggedSends>(path_.link, outbox_, path_.credits, eager_, path_.counters,
+                                           agreement_, tuning.first_sequence);
     case SocketKind::kMessage: break;
   }
   return std::make_unique<MessageSends>(path_, outbox_, agreement_, tuning.read_chunk_bytes);
@@ -37,10 +37,10 @@ std::unique_ptr<SendSide> Connection::make_sends(const Tuning& tuning) {
 std::unique_ptr<ReceiveSide> Connection::make_receives(const Tuning& tuning, Inbox* inbox) {
   switch (agreement_.kind) {
     case SocketKind::kStream:
-      return std::make_unique<StreamReceives>(link_, slots_, path_.credits, path_.counters, agreement_,
+      return std::make_unique<StreamReceives>(path_.link, slots_, path_.credits, path_.counters, agreement_,
                                               tuning.read_chunk_bytes, tuning.first_sequence);
     case SocketKind::kTagged:
-      return std::make_unique<TaggedReceives>(link_, slots_, path_.credits, eager_, path_.counters,
+      return std::make_unique<TaggedReceives>(path_.link, slots_, path_.credits, eager_, path_.counters,
                                               agreement_, *inbox, tuning.read_chunk_bytes,
                                               tuning.first_sequence);
     case SocketKind::kMessage: break;
@@ -53,7 +53,6 @@ Connection::Connection(Role role, const Agreement& agreement, Link& link, Outcom
     : path_(agreement, link, tuning.first_sequence),
       role_(role),
       agreement_(agreement),
-      link_(link),
       sink_(sink),
       slots_(agreement, link),
       outbox_(link, path_.credits, path_.counters, link_depths(agreement).sends),
@@ -508,7 +507,7 @@ void Connection::fail(Status why) {
   forget_quiet();
   state_ = State::kFailed;
   slots_.retire();
-  link_.close();
+  path_.link.close();
   // Only now is the memory of open operations out of the provider's hands.
   sends_->fail_all(why.error());
   receives_->fail_all(why.error());

@@ -88,7 +88,9 @@ class Connection {
   // must be posted, and nothing has changed.
   bool read_now(const Operation& operation, Outcome& outcome);
   // read_now() may succeed.
-  [[nodiscard]] bool may_read_now() const noexcept { return receives_->may_read_now() && link_.reads_now(); }
+  [[nodiscard]] bool may_read_now() const noexcept {
+    return receives_->may_read_now() && path_.link.reads_now();
+  }
   // Any other step that throws std::bad_alloc is to be followed by abort(), which needs no memory.
   PostState post_send(const Operation& operation);
   PostState post_receive(const Operation& operation);
@@ -209,7 +211,6 @@ class Connection {
   ShortPath path_;
   const Role role_;
   const Agreement agreement_;
-  Link& link_;
   OutcomeSink& sink_;
   Slots slots_;
   Outbox outbox_;

@@ -29,7 +29,6 @@ MessageReceives::MessageReceives(ShortPath& path, Slots& slots, const Agreement&
     : ReceiveSide(path.link, path.counters, agreement, chunk_bytes),
       path_(path),
       arrived_(slots, path),
-      open_(path.receives),
       deliveries_(path.counters, reads_),
       persistent_receive_(path.link, path.counters, deliveries_),
       peer_window_(Direction::kReceive) {}
@@ -47,7 +46,7 @@ bool MessageReceives::post(const Operation& operation) {
     deliveries_.add_end(operation, state_ == State::kStopped ? stop_outcome_ : Outcome{error, 0, 0});
     return true;
   }
-  open_.append() = operation;
+  path_.receives.append() = operation;
   if (operation.persistent) ++open_persistent_;
   return state_ != State::kOpen || !arrived_.empty() || persistent_receive_.is_active() ||
          !is_plain(operation);
@@ -68,16 +67,18 @@ Status MessageReceives::on_data(const wire::Message& message, std::uint64_t slot
 }
 
 bool MessageReceives::receive_waits() noexcept {
-  return has_nothing_before_receives() && state_ == State::kOpen && !open_.empty() && is_plain(open_.front());
+  return has_nothing_before_receives() && state_ == State::kOpen && !path_.receives.empty() &&
+         is_plain(path_.receives.front());
 }
 
 bool MessageReceives::take(const wire::Header& header, const ArrivingMessage& message, OutcomeSink& sink) {
   const std::size_t payload_bytes = message.length_bytes() - wire::kHeaderBytes;
   EXS_DEBUG_CHECK(is_plain_and_quiet());
-  if (open_.empty() || !is_plain(open_.front()) || !path_.may_admit(header.sequence, payload_bytes))
+  if (path_.receives.empty() || !is_plain(path_.receives.front()) ||
+      !path_.may_admit(header.sequence, payload_bytes))
     return false;
   path_.pass_through();
-  take_immediate(message, open_.front(), direct_outcome_);
+  take_immediate(message, path_.receives.front(), direct_outcome_);
   deliver_direct(sink);
   return true;
 }
@@ -102,7 +103,8 @@ Status MessageReceives::on_advert(const wire::Message& message, std::uint64_t sl
 }
 
 Status MessageReceives::take_directly(std::uint64_t slot, std::uint32_t message_bytes) {
-  take_immediate(ArrivingMessage(arrived_.bytes_in(slot, message_bytes)), open_.front(), direct_outcome_);
+  take_immediate(ArrivingMessage(arrived_.bytes_in(slot, message_bytes)), path_.receives.front(),
+                 direct_outcome_);
   if (const Status status = arrived_.free_unkept_immediate(slot); !status.ok()) return status;
   taken_directly_ = true;
   return {};
@@ -162,15 +164,15 @@ Result<bool> MessageReceives::match_one() {
     return true;
   }
   if (persistent_receive_.is_active()) return write_into_persistent_receive();
-  if (open_.empty()) return false;
-  if (open_.front().persistent) return activate_persistent_receive();
+  if (path_.receives.empty()) return false;
+  if (path_.receives.front().persistent) return activate_persistent_receive();
   if (arrived_.empty()) {
-    if (!open_.front().at_offset || !offsets_cancelled_) return false;
-    deliveries_.add_end(open_.pop_front(), {ECANCELED, 0, 0});
+    if (!path_.receives.front().at_offset || !offsets_cancelled_) return false;
+    deliveries_.add_end(path_.receives.pop_front(), {ECANCELED, 0, 0});
     return true;
   }
   if (arrived_.front().source == Source::kWindow) {
-    read_window(open_.pop_front());
+    read_window(path_.receives.pop_front());
     return true;
   }
   if (arrived_.front().source == Source::kRevoked) return match_revoked();
@@ -181,10 +183,10 @@ Result<bool> MessageReceives::match_message() {
   Status status;
   if (arrived_.front().at_offset) {
     status = answer(arrived_.pop_front(), AckStatus::kNotPersistent);
-  } else if (open_.front().at_offset) {
-    deliveries_.add_end(open_.pop_front(), {EINVAL, 0, 0});
+  } else if (path_.receives.front().at_offset) {
+    deliveries_.add_end(path_.receives.pop_front(), {EINVAL, 0, 0});
   } else {
-    const Operation operation = open_.pop_front();
+    const Operation operation = path_.receives.pop_front();
     const ArrivedMessage message = arrived_.pop_front();
     status = message.source == Source::kAdvert ? start_advert(operation, message, Kind::kReceive)
                                                : start_immediate(operation, message, Kind::kReceive);
@@ -194,9 +196,9 @@ Result<bool> MessageReceives::match_message() {
 }
 
 bool MessageReceives::match_revoked() {
-  const bool at_offset = open_.front().at_offset;
+  const bool at_offset = path_.receives.front().at_offset;
   const bool is_last = arrived_.count() == 1;
-  if (!at_offset || is_last) deliveries_.add_end(open_.pop_front(), {ECANCELED, 0, 0});
+  if (!at_offset || is_last) deliveries_.add_end(path_.receives.pop_front(), {ECANCELED, 0, 0});
   // A receive at an offset needs only that the peer has sent something since.
   if (!at_offset || !is_last) arrived_.pop_front();
   return true;
@@ -204,7 +206,7 @@ bool MessageReceives::match_revoked() {
 
 bool MessageReceives::activate_persistent_receive() {
   if (peer_window_.is_held()) return false;
-  persistent_receive_.activate(open_.pop_front());
+  persistent_receive_.activate(path_.receives.pop_front());
   --open_persistent_;
   return true;
 }
@@ -264,8 +266,8 @@ std::uint64_t MessageReceives::window_bytes_for(const Operation& operation) cons
 }
 
 bool MessageReceives::read_now(const Operation& operation, Outcome& outcome) {
-  const bool is_next = state_ == State::kOpen && open_.empty() && deliveries_.empty() && cancelled_.empty() &&
-                       !persistent_receive_.is_active();
+  const bool is_next = state_ == State::kOpen && path_.receives.empty() && deliveries_.empty() &&
+                       cancelled_.empty() && !persistent_receive_.is_active();
   const bool is_window = peer_window_.is_active() && !peer_window_.wants_notices() && !arrived_.empty() &&
                          arrived_.front().source == Source::kWindow;
   if (!is_next || !is_window || operation.persistent || !operation.vector.empty()) return false;
@@ -300,15 +302,15 @@ Status MessageReceives::answer(const ArrivedMessage& advert, AckStatus status) {
 // ---------------------------------------------------------------- endings
 
 Cancelled MessageReceives::cancel(const Selection& selection, int error) {
-  cancelled_.reserve(cancelled_.count() + open_.count());
+  cancelled_.reserve(cancelled_.count() + path_.receives.count());
   const std::uint32_t begun = deliveries_.count_begun(selection);
   Cancelled cancelled = persistent_receive_.cancel(selection, error);
   cancelled.matched += begun;
   cancelled.begun += begun;
-  for (std::size_t left = open_.count(); left > 0; --left) {
-    const Operation operation = open_.pop_front();
+  for (std::size_t left = path_.receives.count(); left > 0; --left) {
+    const Operation operation = path_.receives.pop_front();
     if (!selection.matches(operation)) {
-      open_.push_back(operation);
+      path_.receives.push_back(operation);
       continue;
     }
     ++cancelled.matched;
@@ -321,22 +323,22 @@ Cancelled MessageReceives::cancel(const Selection& selection, int error) {
 // Takes back the peer's writes, before a shutdown or close.
 void MessageReceives::revoke_persistent() {
   persistent_receive_.revoke(ECANCELED);
-  deliveries_.make_room(open_.count());
-  for (std::size_t left = open_.count(); left > 0; --left) {
-    const Operation operation = open_.pop_front();
+  deliveries_.make_room(path_.receives.count());
+  for (std::size_t left = path_.receives.count(); left > 0; --left) {
+    const Operation operation = path_.receives.pop_front();
     if (operation.persistent) {
       --open_persistent_;
       deliveries_.add_end(operation, {ECANCELED, 0, 0});
     } else {
-      open_.push_back(operation);
+      path_.receives.push_back(operation);
     }
   }
 }
 
 std::uint64_t MessageReceives::oldest_post_ns() const noexcept {
   if (const std::uint64_t posted_ns = deliveries_.oldest_post_ns(); posted_ns != UINT64_MAX) return posted_ns;
-  for (std::size_t i = 0; i < open_.count(); ++i) {
-    if (!open_[i].persistent && open_[i].posted_ns != 0) return open_[i].posted_ns;
+  for (std::size_t i = 0; i < path_.receives.count(); ++i) {
+    if (!path_.receives[i].persistent && path_.receives[i].posted_ns != 0) return path_.receives[i].posted_ns;
   }
   return UINT64_MAX;
 }
@@ -350,8 +352,8 @@ void MessageReceives::stop(const Outcome& outcome) {
 }
 
 void MessageReceives::end_open_receives(const Outcome& outcome) {
-  deliveries_.make_room(open_.count());
-  while (!open_.empty()) deliveries_.add_end(open_.pop_front(), outcome);
+  deliveries_.make_room(path_.receives.count());
+  while (!path_.receives.empty()) deliveries_.add_end(path_.receives.pop_front(), outcome);
   open_persistent_ = 0;
 }
 
@@ -398,16 +400,16 @@ void MessageReceives::deliver(OutcomeSink& sink) {
 // Straight to the sink: a failure may be for want of memory.
 void MessageReceives::deliver_failed(OutcomeSink& sink) {
   if (persistent_receive_.is_active()) persistent_receive_.fail(sink, stop_outcome_);
-  for (; !open_.empty(); open_.drop_front())
-    sink.completed(Direction::kReceive, open_.front(), stop_outcome_);
+  for (; !path_.receives.empty(); path_.receives.drop_front())
+    sink.completed(Direction::kReceive, path_.receives.front(), stop_outcome_);
   open_persistent_ = 0;
 }
 
 void MessageReceives::deliver_direct(OutcomeSink& sink) {
   taken_directly_ = false;
   path_.count_received(direct_outcome_.length_bytes);
-  sink.completed(Direction::kReceive, open_.front(), direct_outcome_);
-  open_.drop_front();
+  sink.completed(Direction::kReceive, path_.receives.front(), direct_outcome_);
+  path_.receives.drop_front();
 }
 
 Status MessageReceives::send_answers(Outbox& outbox) {

@@ -91,7 +91,7 @@ class MessageReceives final : public ReceiveSide {
   [[nodiscard]] bool has_nothing_before_receives() const noexcept {
     return arrived_.empty() && deliveries_.empty() && cancelled_.empty() && !persistent_receive_.is_active();
   }
-  // The next immediate belongs to open_.front().
+  // The next immediate belongs to path_.receives.front().
   [[nodiscard]] bool receive_waits() noexcept;
   Status on_immediate(std::uint64_t slot, std::uint32_t message_bytes);
   Status on_advert(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes);
@@ -119,14 +119,13 @@ class MessageReceives final : public ReceiveSide {
 
   ShortPath& path_;
   ArrivedMessages arrived_;  // messages without a receive; the active window
-  Fifo<Operation>& open_;    // receives without a message
   std::size_t open_persistent_ = 0;
   Deliveries deliveries_;
   Fifo<CancelledReceive> cancelled_;  // outcomes that need not wait their turn
   PersistentReceive persistent_receive_;
   PeerWindow peer_window_;  // of the peer's persistent send
   bool offsets_cancelled_ = false;
-  // An immediate has found a waiting plain receive, with nothing before it. That receive is open_.front()
+  // An immediate has found a waiting plain receive, with nothing before it. That receive is path_.receives.front()
   // until its outcome, in the same step, so that only the payload is copied.
   bool taken_directly_ = false;
   bool has_failed_ = false;
