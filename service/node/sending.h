@@ -37,8 +37,9 @@ class Sending final : private TransferClient {
                           std::vector<std::uint32_t> places = {});
   void add_before(std::span<const Slot> slots) { outgoing_.add_before(slots); }
   void add_again(Slot slot) { outgoing_.add(slot); }
-  // Removes a message that has never left. Returns false if it has.
-  bool remove(Slot slot) { return outgoing_.remove(slot); }
+  // Removes a message that has never left. Returns false if it has, or if its long items are moving still: the other end may not have
+  // taken it (take_back()) and exs reads them all the same.
+  bool remove(Slot slot) { return !owner_.memory().kept(slot).is_moving && outgoing_.remove(slot); }
 
   // Makes messages void that have left unaccepted: their numbers stay. Only while there is no link.
   template <class Predicate>

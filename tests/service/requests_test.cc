@@ -442,6 +442,24 @@ BOOST_AUTO_TEST_CASE(a_request_is_taken_back_at_any_moment_after_its_link_broke)
   exs_svc_release(next_request().message);
 }
 
+// The service says that it did not take the request, whose long item is under way to it; the link ends for that a moment later.
+BOOST_AUTO_TEST_CASE(a_request_is_taken_back_at_any_moment_after_its_service_closed) {
+  for (int turns = 0; turns < 12; ++turns) {
+    exs_svc_t* const service = right.open(key);
+    const std::vector<std::string> few{pattern(4, 1)};
+    BOOST_TEST(send_long(peer, {}, few) == 0);
+    BOOST_TEST(next(left, EXS_SVC_EVT_SENT).error == 0);
+    exs_svc_release(next(right, EXS_SVC_EVT_MESSAGE).message);
+    const std::vector<std::string> longs{pattern(1 << 20, 1)};
+    int handle = 0;
+    BOOST_TEST(request(peer, {"asked"}, &handle, nullptr, longs) == 0);
+    exs_svc_close(service);
+    for (int turn = 0; turn < turns; ++turn) left.step();
+    BOOST_TEST(exs_svc_cancel(peer, &handle) == 0);
+    check_ends_with(ECANCELED, &handle);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_service_that_closes_has_its_memory_back) {
   exs_svc_t* const service = right.open(key);
   BOOST_TEST(request(peer, {}) == 0);
