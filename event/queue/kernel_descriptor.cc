@@ -49,7 +49,7 @@ void KernelDescriptor::retire() noexcept {
       users_.fetch_add(1, std::memory_order_relaxed);
       // A queue that is gone may be dropping its events at this moment.
       const bool is_awaited = queue ? queue->await_events(events) : events.await();
-      if (!is_awaited) leave();
+      if (!is_awaited) users_.fetch_sub(1, std::memory_order_relaxed);  // never the last: that is below
     }
   }
   leave();

@@ -35,20 +35,18 @@ class WaitingEvents {
   }
 
   // Each returns the event for the caller to fill in. `counted` may be null: it names no number.
-  exs_event_t& append(KernelDescriptor::Events* counted) noexcept {
-    return append_marked(reinterpret_cast<std::uintptr_t>(counted));
-  }
+  exs_event_t& append(KernelDescriptor::Events* counted) noexcept { return append_marked(counted); }
   exs_event_t& append_holding(Held held) {
     held_.push_back(std::move(held));
-    return append_marked(kHolds);
+    return append_marked(&held_);
   }
 
   // Of the oldest event.
   [[nodiscard]] const exs_event_t& front() const noexcept { return lines_[head_ & (capacity_ - 1)].event; }
-  [[nodiscard]] bool front_holds() const noexcept { return front_mark() == kHolds; }
+  [[nodiscard]] bool front_holds() const noexcept { return front_mark() == &held_; }
   // Null: it names no number, or holds what keeps it.
   [[nodiscard]] KernelDescriptor::Events* front_counted() const noexcept {
-    return front_holds() ? nullptr : reinterpret_cast<KernelDescriptor::Events*>(front_mark());
+    return front_holds() ? nullptr : static_cast<KernelDescriptor::Events*>(front_mark());
   }
   // Requires front_holds().
   [[nodiscard]] Held take_held() { return held_.pop_front(); }
@@ -58,15 +56,14 @@ class WaitingEvents {
   }
 
  private:
-  static constexpr std::uintptr_t kHolds = 1;  // no address
   static constexpr std::uint32_t kFirstCapacity = 1;
   struct alignas(64) EventLine {
     exs_event_t event;
   };
   static_assert(sizeof(EventLine) == sizeof(exs_event_t));
 
-  [[nodiscard]] std::uintptr_t front_mark() const noexcept { return marks_[head_ & (capacity_ - 1)]; }
-  exs_event_t& append_marked(std::uintptr_t mark) noexcept {
+  [[nodiscard]] void* front_mark() const noexcept { return marks_[head_ & (capacity_ - 1)]; }
+  exs_event_t& append_marked(void* mark) noexcept {
     EXS_CHECK(count() < capacity_);
     const std::uint32_t at = tail_++ & (capacity_ - 1);
     marks_[at] = mark;
@@ -75,7 +72,7 @@ class WaitingEvents {
   void grow() {
     const std::uint32_t larger = capacity_ == 0 ? kFirstCapacity : 2 * capacity_;
     std::unique_ptr<EventLine[]> lines(new EventLine[larger]);
-    std::unique_ptr<std::uintptr_t[]> marks(new std::uintptr_t[larger]);
+    std::unique_ptr<void*[]> marks(new void*[larger]);
     held_.reserve(larger);
     for (std::uint32_t i = 0; i < count(); ++i) {
       const std::uint32_t from = (head_ + i) & (capacity_ - 1);
@@ -90,9 +87,9 @@ class WaitingEvents {
   }
 
   std::unique_ptr<EventLine[]> lines_;
-  std::unique_ptr<std::uintptr_t[]> marks_;
-  std::uint32_t capacity_ = 0;  // zero or a power of two
-  std::uint32_t head_ = 0;      // both count on, modulo 2^32
+  std::unique_ptr<void*[]> marks_;  // of each event what it counts in, or the address of held_
+  std::uint32_t capacity_ = 0;      // zero or a power of two
+  std::uint32_t head_ = 0;          // both count on, modulo 2^32
   std::uint32_t tail_ = 0;
   Fifo<Held> held_;
 };

@@ -320,6 +320,7 @@ inline bool Session::send_short(EventQueue& queue, const ShortTransfer& send) no
     return false;
   return shard_->short_step([&] {
     using proto::ShortSend;
+    shard_->assert_held();
     const ShortSend sent = send_short_once(queue, send);
     if (sent != ShortSend::kNoCredit || !shard_->take_news()) return sent == ShortSend::kSent;
     return send_short_once(queue, send) == ShortSend::kSent;
@@ -379,6 +380,7 @@ inline void Session::end_short_receive(const proto::Operation& operation, std::u
   const auto make = [&](exs_event_t& event) {
     make_received_event(event, descriptor_->number(), operation, payload_bytes);
   };
+  shard_->assert_held();
   CallersEvents* const caller = shard_->caller();
   exs_event_t* const place = caller != nullptr ? caller->place_for(queue) : nullptr;
   if (place == nullptr) return queue.push_made(make, descriptor_);
