@@ -175,7 +175,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   // --- Thread: shard ---
   // Takes in what memory shows at this moment, with the consequences. False: there was nothing.
   bool take_news() noexcept EXS_REQUIRES(lock_);
-  // The thread that looks briefly at this moment, and takes events without a queue. Null: there is none.
+  // The array that receives are to complete into, of the thread that looks briefly at this moment. Null: no thread does.
   [[nodiscard]] CallersEvents* caller() const noexcept EXS_REQUIRES(lock_) { return caller_; }
   // The calling thread holds the drive lock: checked in debug builds, and by clang's analysis in all callers
   // of what follows. Every method that says "Thread: shard", here or of a session, opens with it.

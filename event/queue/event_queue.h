@@ -40,7 +40,7 @@ class EventQueue final : public NumberKeeper {
   EventQueue(const EventQueue&) = delete;
   EventQueue& operator=(const EventQueue&) = delete;
 
-  // Of a queue in a shared pointer.
+  // Requires that a shared pointer owns the queue.
   [[nodiscard]] std::shared_ptr<EventQueue> shared_from_this() {
     return std::static_pointer_cast<EventQueue>(NumberKeeper::shared_from_this());
   }
@@ -79,7 +79,7 @@ class EventQueue final : public NumberKeeper {
   [[nodiscard]] bool push_at_once(Act&& act, Make&& make, const std::shared_ptr<KernelDescriptor>& number)
       EXS_EXCLUDES(mutex_) {
     mutex_.lock();
-    if (!has_free_slot() || events_.capacity() <= reserved_ || !std::forward<Act>(act)()) {
+    if (!has_slot_at_once() || !std::forward<Act>(act)()) {
       mutex_.unlock();
       return false;
     }
@@ -98,7 +98,7 @@ class EventQueue final : public NumberKeeper {
   // As reserve(), where that needs no memory.
   [[nodiscard]] bool reserve_at_once() noexcept EXS_EXCLUDES(mutex_) {
     LockGuard guard(mutex_);
-    if (!has_free_slot() || events_.capacity() <= reserved_) return false;
+    if (!has_slot_at_once()) return false;
     ++reserved_;
     return true;
   }
@@ -213,6 +213,10 @@ class EventQueue final : public NumberKeeper {
   };
   [[nodiscard]] bool has_free_slot() const noexcept EXS_REQUIRES(mutex_) {
     return !closed_ && reserved_ < depth_.load(std::memory_order_relaxed);
+  }
+  // Likewise one whose event needs no more memory.
+  [[nodiscard]] bool has_slot_at_once() const noexcept EXS_REQUIRES(mutex_) {
+    return has_free_slot() && reserved_ < events_.capacity();
   }
   [[nodiscard]] bool take_slot() EXS_REQUIRES(mutex_);
   [[nodiscard]] bool has_recipients() const EXS_REQUIRES(mutex_) {

@@ -2,7 +2,7 @@
 //
 // The uses are counted in two places. Any thread counts in `users_`, with locked instructions. The holder of the drive lock of one
 // shard, the first that asks, also counts in `uses_here_`, with plain stores. Their sum is the number of uses, and neither is negative.
-// Whoever must know the sum holds that drive lock.
+// The sum is exact for a thread that holds that drive lock.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 

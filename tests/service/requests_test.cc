@@ -25,6 +25,13 @@ struct Requests : TwoNodes {
     BOOST_TEST(event.handle == handle);
     BOOST_TEST(event.peer == peer);
   }
+  // After it the link of that peer has a bulk, so that long items leave at once.
+  void send_long_and_release(exs_svc_peer_t* to) {
+    const std::vector<std::string> few{pattern(4, 1)};
+    BOOST_TEST(send_long(to, {}, few) == 0);
+    BOOST_TEST(next(left, EXS_SVC_EVT_SENT).error == 0);
+    exs_svc_release(next(right, EXS_SVC_EVT_MESSAGE).message);
+  }
   // Answers the next one with what it asks.
   void echo() {
     const exs_svc_event_t asked = next_request();
@@ -276,10 +283,7 @@ BOOST_AUTO_TEST_CASE(a_limit_gives_back_long_items_that_nobody_reads) {
   options.limit_ns = 30 * kMs;
   {
     const std::vector<std::string> longs{pattern(1 << 20, 1)};
-    const std::vector<std::string> few{pattern(4, 1)};
-    BOOST_TEST(send_long(peer, {}, few) == 0);
-    BOOST_TEST(next(left, EXS_SVC_EVT_SENT).error == 0);
-    exs_svc_release(next(right, EXS_SVC_EVT_MESSAGE).message);
+    send_long_and_release(peer);
     BOOST_TEST(request(peer, {"late"}, nullptr, &options, longs) == 0);
     BOOST_TEST(next_event({&left}, left, EXS_SVC_EVT_REPLY).error == ETIMEDOUT);
   }
@@ -401,10 +405,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_heard_of_a_peer_that_is_closed) {
   echo();
   BOOST_TEST(next_answer() == "first");
   {
-    const std::vector<std::string> few{pattern(4, 1)};
-    BOOST_TEST(send_long(peer, {}, few) == 0);
-    BOOST_TEST(next(left, EXS_SVC_EVT_SENT).error == 0);
-    exs_svc_release(next(right, EXS_SVC_EVT_MESSAGE).message);
+    send_long_and_release(peer);
     const std::vector<std::string> longs{pattern(1 << 20, 1)};
     BOOST_TEST(request(peer, {"asked"}, nullptr, nullptr, longs) == 0);
     exs_svc_peer_close(peer);  // nobody has read them
@@ -420,12 +421,7 @@ BOOST_AUTO_TEST_CASE(a_request_is_taken_back_at_any_moment_after_its_link_broke)
   bool has_arrived_again = false;
   for (int turns = 0; !has_arrived_again; ++turns) {
     exs_svc_peer_t* const other = left.peer(key);
-    const std::vector<std::string> few{pattern(4, 1)};
-    for (exs_svc_peer_t* const each : {peer, other}) {
-      BOOST_TEST(send_long(each, {}, few) == 0);
-      BOOST_TEST(next(left, EXS_SVC_EVT_SENT).error == 0);
-      exs_svc_release(next(right, EXS_SVC_EVT_MESSAGE).message);
-    }
+    for (exs_svc_peer_t* const each : {peer, other}) send_long_and_release(each);
     const std::vector<std::string> longs{pattern(1 << 20, 1)};
     int handle = 0;
     BOOST_TEST(request(peer, {"asked"}, &handle, nullptr, longs) == 0);
@@ -446,10 +442,7 @@ BOOST_AUTO_TEST_CASE(a_request_is_taken_back_at_any_moment_after_its_link_broke)
 BOOST_AUTO_TEST_CASE(a_request_is_taken_back_at_any_moment_after_its_service_closed) {
   for (int turns = 0; turns < 12; ++turns) {
     exs_svc_t* const service = right.open(key);
-    const std::vector<std::string> few{pattern(4, 1)};
-    BOOST_TEST(send_long(peer, {}, few) == 0);
-    BOOST_TEST(next(left, EXS_SVC_EVT_SENT).error == 0);
-    exs_svc_release(next(right, EXS_SVC_EVT_MESSAGE).message);
+    send_long_and_release(peer);
     const std::vector<std::string> longs{pattern(1 << 20, 1)};
     int handle = 0;
     BOOST_TEST(request(peer, {"asked"}, &handle, nullptr, longs) == 0);

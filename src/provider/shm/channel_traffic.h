@@ -70,8 +70,7 @@ class ChannelTraffic {
   bool write_and_ring(RecordKind kind, std::uint32_t peer_link, std::span<const std::byte> first,
                       std::span<const std::byte> second) {
     const RecordHeader header{peer_link, static_cast<std::uint16_t>(kind), 0, 0};
-    RingWriter& out = channel_->out();
-    if (!out.write_short(header, first, second) && !out.write(header, first, second)) return not_written();
+    if (!channel_->out().write(header, first, second)) return not_written();
     channel_->wake_peer_if_asleep();
     return true;
   }

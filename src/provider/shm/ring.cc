@@ -34,13 +34,11 @@ RingWriter::RingWriter(std::span<std::byte> segment) {
     shared_word<std::uint32_t>(segment_ + kFencedOffset).store(1, std::memory_order_relaxed);
 }
 
-bool RingWriter::write(const RecordHeader& header, std::span<const std::byte> first,
-                       std::span<const std::byte> second) {
+bool RingWriter::write_at_length(const RecordHeader& header, std::span<const std::byte> first,
+                                 std::span<const std::byte> second) {
   source_is_gone_ = false;
   if (!status_.ok()) return false;
   const std::size_t length_bytes = first.size() + second.size();
-  if (length_bytes <= kSlotPayload && written_.slots - consumed_.slots < kSlots)
-    return write_slot(header, first, second, length_bytes);
   const RingAccount end = written_.after(length_bytes);
   if (!has_room_up_to(end)) {
     look_at_consumed();

@@ -94,14 +94,11 @@ class RingWriter {
   // or nothing. header.length_bytes is not looked at. `second` may be the program's. False: no room now, source_is_gone(), or
   // status() is not ok.
   bool write(const RecordHeader& header, std::span<const std::byte> first,
-             std::span<const std::byte> second = {});
-  // Likewise for a record that lies in one slot. False: it does not, or write() decides.
-  bool write_short(const RecordHeader& header, std::span<const std::byte> first,
-                   std::span<const std::byte> second) {
+             std::span<const std::byte> second = {}) {
     const std::size_t length_bytes = first.size() + second.size();
-    if (length_bytes > kSlotPayload || written_.slots - consumed_.slots >= kSlots || !status_.ok())
-      return false;
-    return write_slot(header, first, second, length_bytes);
+    const bool is_free = written_.slots - consumed_.slots < kSlots && status_.ok();
+    return length_bytes <= kSlotPayload && is_free ? write_slot(header, first, second, length_bytes)
+                                                   : write_at_length(header, first, second);
   }
   // The last write found that `second` is not there.
   [[nodiscard]] bool source_is_gone() const noexcept { return source_is_gone_; }
@@ -129,6 +126,9 @@ class RingWriter {
     return end.slots - consumed_.slots <= kSlots && end.annex_bytes - consumed_.annex_bytes <= kAnnexBytes;
   }
   void look_at_consumed();
+  // Writes a record that has an annex, or for which the slots that are known to be free do not suffice.
+  bool write_at_length(const RecordHeader& header, std::span<const std::byte> first,
+                       std::span<const std::byte> second);
   // Writes the next slot, which is free: what of the record lies in it.
   bool write_slot(const RecordHeader& header, std::span<const std::byte> first,
                   std::span<const std::byte> second, std::size_t length_bytes) {
