@@ -57,6 +57,9 @@ namespace exs {
 
 struct CallersEvents;
 
+// Of a process.
+inline constexpr std::size_t kShardsMax = 64;
+
 class Shard final : public std::enable_shared_from_this<Shard>, private EngineClient, private Company {
  public:
   static Result<std::shared_ptr<Shard>> create(ProviderSet& providers,
@@ -207,6 +210,10 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   [[nodiscard]] WatchedPorts watched_ports() EXS_REQUIRES(lock_);
   // Makes the engine poll at once, for a thread whose ports are never quiet.
   void leave_to_engine() { engine_.wake(); }
+  // Likewise for a thread that has driven and goes to sleep elsewhere: the engine does not stand by for it any longer.
+  void stop_driving() {
+    if (engine_.stands_by() && !watch_.is_led()) engine_.wake();
+  }
 
  private:
   Status start_engine_always();

@@ -18,6 +18,7 @@
 #include "base/drive_lock.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "event/queue/far_shards.h"
 #include "event/queue/spin_choice.h"
 #include "event/queue/wait_line.h"
 #include "event/queue/waiting_events.h"
@@ -27,7 +28,6 @@
 namespace exs {
 
 class SummedEvent;
-class Shard;
 
 // Thread: any.
 class EventQueue final : public NumberKeeper {
@@ -168,6 +168,7 @@ class EventQueue final : public NumberKeeper {
   }
 
   [[nodiscard]] const std::shared_ptr<Shard>& home() const noexcept { return home_; }
+  [[nodiscard]] FarShards& far_shards() noexcept { return far_shards_; }
 
   // EBUSY: operations name the queue or a thread waits on it (unless `force`). Later waits end at once.
   Status close(bool force) EXS_EXCLUDES(mutex_);
@@ -261,6 +262,7 @@ class EventQueue final : public NumberKeeper {
 
   const std::uint64_t id_ = next_id_.fetch_add(1, std::memory_order_relaxed);  // never another queue's
   const std::shared_ptr<Shard> home_;
+  FarShards far_shards_;
   const UniqueFd follower_fd_;
   std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};  // written by exs_qmodify, read by waiting threads; a hint
   std::atomic<std::uint32_t> takes_{0};            // since the last drive; a racing increment may be lost

@@ -34,14 +34,39 @@ constexpr unsigned kBriefLooks = 64;
 // sockets. Its queue may lack a descriptor to sleep on, or room to note the sleeper.
 constexpr std::uint64_t kBlindSleepNs = 1'000'000;
 
+// How many of these at one shard before those at the next, where operations of several shards name the queue.
+constexpr unsigned kLooksInTurn = 32;
+
+// Looks at each shard in turn until something has come. False: none of them can be looked at so.
+bool look_in_turn(EventQueue& queue, unsigned looks, CallersEvents& direct) {
+  bool has_looked = false;
+  const auto look_at = [&](Shard& shard) {
+    if (direct.is_full) return;
+    has_looked |= shard.look_briefly(std::min(looks, kLooksInTurn), direct, direct.is_full);
+  };
+  for (unsigned left = looks; left > 0; left -= std::min(left, kLooksInTurn)) {
+    look_at(*queue.home());
+    queue.far_shards().each(look_at);
+    if (!has_looked || direct.count > 0 || queue.has_events()) break;
+  }
+  return has_looked;
+}
+
 // Events that come in the look go straight to the caller, if it has room for `max`: then none waits in the queue, and one is enough. Adds
 // to `count`. False: a look at more is needed.
 bool look_briefly(EventQueue& queue, unsigned looks, exs_event_t* out, std::size_t max, std::size_t& count) {
   CallersEvents direct{&queue, out, max};
-  const bool has_looked = queue.home()->look_briefly(looks, direct, direct.is_full);
+  const bool has_looked = queue.far_shards().empty()
+                              ? queue.home()->look_briefly(looks, direct, direct.is_full)
+                              : look_in_turn(queue, looks, direct);
   if (direct.count > 0) queue.took_directly(direct.count);
   count += direct.count;
   return has_looked;
+}
+
+void drive_all(EventQueue& queue, std::uint64_t now_ns, bool keeps_engine_off) {
+  queue.home()->drive(now_ns, keeps_engine_off);
+  queue.far_shards().each([&](Shard& shard) { shard.drive(now_ns, keeps_engine_off); });
 }
 
 class Wait {
@@ -166,7 +191,12 @@ class Wait {
     return false;
   }
 
-  void drive(std::uint64_t now_ns) { home_.drive(now_ns, keeps_engine_off_); }
+  void drive(std::uint64_t now_ns) { drive_all(queue_, now_ns, keeps_engine_off_); }
+
+  // From here on other threads bring what comes to the far shards.
+  void leave_far_shards() {
+    queue_.far_shards().each([](Shard& shard) { shard.stop_driving(); });
+  }
 
   // Takes in what memory shows; more if it is time for that.
   void poll_memory(const ReadyPorts& ready) {
@@ -243,6 +273,7 @@ class Wait {
     if (!home_.try_lead()) return Status();
     Status status;
     if (queue_.sleep_as_leader(min_)) {
+      leave_far_shards();
       ReadyPorts ready;
       status = home_.sleep_as_leader(limit_, HeldSignals::outermost_mask(), ready);
       queue_.awake_as_leader();
@@ -257,6 +288,7 @@ class Wait {
     Status status;
     while (status.ok() && queue_.sleep_as_leader(min_)) {
       arrivals_ = home_.arrivals();
+      leave_far_shards();
       ReadyPorts ready;
       status = home_.sleep_as_leader(limit_, &signals.mask(), ready);
       queue_.awake_as_leader();
@@ -275,6 +307,7 @@ class Wait {
     Status status;
     bool is_announced = true;
     if (sleeps_as_follower(is_announced)) {
+      leave_far_shards();
       std::uint64_t left_ns = limit_.is_none() ? kNoDeadline : limit_.left_ns(now());
       if (queue_.follower_fd() < 0 || !is_announced) left_ns = std::min(left_ns, kBlindSleepNs);
       pollfd watched{queue_.follower_fd(), POLLIN, 0};
@@ -321,7 +354,7 @@ std::size_t take_at_once(EventQueue& queue, exs_event_t* out, std::size_t max) n
   std::size_t count = queue.has_events() ? queue.take(out, 1, max) : 0;
   if (count > 0) {
     if (queue.look_is_due() && !look_briefly(queue, 1, out, 0, count))
-      queue.home()->drive(queue.home()->clock().now_ns(), true);
+      drive_all(queue, queue.home()->clock().now_ns(), true);
   } else if (!queue.brief_look_is_due() || !look_briefly(queue, kBriefLooks, out, max, count) || count == 0) {
     return 0;
   }

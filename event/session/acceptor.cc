@@ -125,6 +125,7 @@ Acceptor::Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescripto
       descriptor_(std::move(descriptor)),
       options_(options),
       register_session_(std::move(register_session)),
+      far_queues_(shard_),
       points_(std::move(points)),
       polls_(descriptor_) {
   close_targets_.reserve(1);
@@ -132,6 +133,7 @@ Acceptor::Acceptor(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescripto
 
 void Acceptor::post(const Accept& accept) {
   shard_->assert_held();
+  far_queues_.name(*accept.target.queue);
   const Status status = contained_status([&] { return take_in(accept); });
   if (!status.ok()) return finish(accept, status.error(), -1);
   match();
@@ -282,6 +284,7 @@ void Acceptor::step() {
 
 void Acceptor::poll(const ControlTarget& target, std::uint32_t events) {
   shard_->assert_held();
+  far_queues_.name(*target.queue);
   polls_.add(target, events);
   if (closed_) return polls_.cancel_all();
   bool listens = false;
@@ -411,6 +414,7 @@ void Acceptor::fail_first_accept(int error) {
 
 void Acceptor::close(const ControlTarget& target) {
   shard_->assert_held();
+  if (target.queue) far_queues_.name(*target.queue);
   closed_ = true;
   fail_accepts(ECANCELED);
   polls_.cancel_all();

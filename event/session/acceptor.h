@@ -126,6 +126,7 @@ class Acceptor : public CompletionClient, public std::enable_shared_from_this<Ac
   };
 
   // Thread: shard. Other shards read `why_no_device`, which does not change once there is a listener.
+  FarQueues far_queues_;
   ListeningPoints points_;
   std::vector<AttachedListener> listeners_;
   std::size_t next_listener_ = 0;  // round robin

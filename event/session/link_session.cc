@@ -326,6 +326,7 @@ void LinkSession::map_window(const ControlTarget& target) {
   } catch (const std::bad_alloc&) {
     return push_control(target, EXS_EVT_MAP, ENOMEM);
   }
+  names(*target.queue);
   maps_->add(target);
   contained([&] { after_step(); });
 }

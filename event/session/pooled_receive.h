@@ -59,6 +59,7 @@ class PooledReceive final : public WaitLine::Waiter, public std::enable_shared_f
   // Something that arrives now is to be received.
   [[nodiscard]] bool wants_data() const noexcept { return !stopped_ && !waits_; }
   [[nodiscard]] void* handle() const noexcept { return target_.handle; }
+  [[nodiscard]] EventQueue& queue() const noexcept { return *target_.queue; }
 
  private:
   class Turn;

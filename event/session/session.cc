@@ -11,6 +11,7 @@ Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor>
     : shard_(std::move(shard)),
       descriptor_(std::move(descriptor)),
       operations_max_(operations_max),
+      far_queues_(shard_),
       late_sends_(*shard_, *this, proto::Direction::kSend),
       late_receives_(*shard_, *this, proto::Direction::kReceive),
       polls_(descriptor_) {
@@ -57,6 +58,7 @@ bool Session::start_timed(proto::Direction direction, const proto::Operation& op
 
 void Session::poll(const ControlTarget& target, std::uint32_t events) {
   shard_->assert_held();
+  far_queues_.name(*target.queue);
   polls_.add(target, events);
   contained([&] { after_step(); });
 }
@@ -162,6 +164,7 @@ void Session::push_outcome(proto::Direction direction, const proto::Operation& o
 
 void Session::receive_pooled(std::shared_ptr<PooledReceive> receive) {
   shard_->assert_held();
+  far_queues_.name(receive->queue());
   pooled_ = std::move(receive);
   contained([&] { after_step(); });
 }
@@ -248,11 +251,17 @@ bool Session::end_late(proto::Direction direction, std::uint64_t posted_until_ns
 // Without memory to wait, the shutdown still takes place. Its event reports that it did not wait.
 void Session::add_shutdown(const ControlTarget& target) {
   if (!target.queue) return;
+  far_queues_.name(*target.queue);
   try {
     shutdown_targets_.push_back(target);
   } catch (const std::bad_alloc&) {
     push_control(target, EXS_EVT_SHUTDOWN, ENOMEM);
   }
+}
+
+void Session::add_close(ControlTarget target) {
+  if (target.queue) far_queues_.name(*target.queue);
+  close_targets_.push_back(std::move(target));
 }
 
 void Session::tell_shutdowns(int error) {

@@ -22,6 +22,7 @@
 #include "event/queue/control_target.h"
 #include "event/queue/region.h"
 #include "event/queue/transfer_event.h"
+#include "event/session/far_queues.h"
 #include "event/session/open_operations.h"
 #include "event/session/open_polls.h"
 #include "event/session/pooled_receive.h"
@@ -105,6 +106,7 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   }
   FollowUp carry_out(proto::Direction direction, const proto::Operation& operation) final {
     shard_->assert_held();
+    far_queues_.name(*operation.tag.queue);
     const bool waits =
         operation.posted_ns == 0 ? start(direction, operation) : start_timed(direction, operation);
     contained([&] { after_step(); });
@@ -226,6 +228,8 @@ class Session : public TransferClient, public PooledSession, private LateOperati
     return pooled_ || !polls_.empty() || has_shutdowns() || stall_time_.is_stalled();
   }
   void push_control(const ControlTarget& target, int type, int error);
+  // A wait for the queue drives the shard of the session from now on, if it is not the queue's home.
+  void names(EventQueue& queue) noexcept { far_queues_.name(queue); }
   // Keeps the text for error_text().
   void keep_error_text(std::string text) {
     shard_->assert_held();
@@ -238,7 +242,7 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   void add_shutdown(const ControlTarget& target);
   [[nodiscard]] bool has_shutdowns() const noexcept { return !shutdown_targets_.empty(); }
   void tell_shutdowns(int error);
-  void add_close(ControlTarget target) { close_targets_.push_back(std::move(target)); }
+  void add_close(ControlTarget target);
   void tell_closed(int error);
   void set_state(State state) { state_ = state; }
   // Call it once connected.
@@ -299,6 +303,7 @@ class Session : public TransferClient, public PooledSession, private LateOperati
 
   // Thread: shard
   proto::Connection* short_ = nullptr;
+  FarQueues far_queues_;
   FinishedOperations finished_;
   LateWatch late_sends_;
   LateWatch late_receives_;
@@ -359,6 +364,7 @@ inline bool Session::post_short_receive(EventQueue& queue, Region& region,
     queue.cancel_reservation();
     return false;
   }
+  far_queues_.name(queue);
   proto::Operation& operation = receives->append();
   operation = {};
   operation.memory = {receive.address, receive.length_bytes, region.key()};

@@ -5,10 +5,9 @@
 #include <cstddef>
 
 #include "base/status.h"
+#include "event/engine/shard.h"
 
 namespace exs {
-
-inline constexpr std::size_t kShardsMax = 64;
 
 // EINVAL: a variable of exs has an invalid value. The refusal names it and the valid values. Does not check
 // EXS_PROVIDER; choice_of() does that.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "tests/support/environment_setting.h"
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
@@ -55,28 +56,6 @@ void expect_eperm_of_every_call() {
   BOOST_TEST(outcome(exs_getstats(-1, &stats)) == "EPERM");
   BOOST_TEST(outcome(exs_fini()) == "EPERM");
 }
-
-// Sets an environment variable for one scope.
-class Environment {
- public:
-  Environment(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    ::setenv(name, value, 1);
-  }
-  ~Environment() {
-    if (before_.empty()) {
-      ::unsetenv(name_);
-    } else {
-      ::setenv(name_, before_.c_str(), 1);
-    }
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  const char* name_;
-  std::string before_;
-};
 
 }  // namespace init_test
 
@@ -189,11 +168,11 @@ BOOST_AUTO_TEST_CASE(handles_of_an_earlier_round_stay_dead) {
 
 BOOST_AUTO_TEST_CASE(a_bad_environment_is_told_by_init) {
   for (const char* shards : {"0", "65", "two", "2x", "-1"}) {
-    const Environment setting("EXS_SHARDS", shards);
+    const EnvironmentSetting setting("EXS_SHARDS", shards);
     BOOST_TEST(outcome(exs_init(EXS_VERSION)) == "EINVAL");
   }
   {
-    const Environment setting("EXS_PROVIDER", "carrier-pigeon");
+    const EnvironmentSetting setting("EXS_PROVIDER", "carrier-pigeon");
     BOOST_TEST(outcome(exs_init(EXS_VERSION)) == kEnotsup);
   }
   BOOST_TEST(outcome(exs_fini()) == "EPERM");
@@ -204,7 +183,7 @@ BOOST_AUTO_TEST_CASE(a_bad_environment_is_told_by_init) {
 BOOST_AUTO_TEST_CASE(an_empty_variable_is_as_none) {
   for (const char* name : {"EXS_SHARDS", "EXS_PROVIDER", "EXS_LOG", "EXS_EXPLAIN", "EXS_IWARP_CRC",
                            "EXS_IWARP_BACKEND", "EXS_SHM_PROCESS_VM", "EXS_SHM_USERS"}) {
-    const Environment setting(name, "");
+    const EnvironmentSetting setting(name, "");
     BOOST_TEST_CONTEXT(name) {
       BOOST_TEST(exs_init(EXS_VERSION) == 0);
       BOOST_TEST(exs_fini() == 0);
@@ -234,7 +213,7 @@ BOOST_AUTO_TEST_CASE(each_variable_is_taken_or_refused_with_the_words_it_knows) 
       {"EXS_SHARDS", "many", "a number from 1 to 64"},
   };
   for (const Wish& wish : wishes) {
-    const Environment setting(wish.name, wish.value);
+    const EnvironmentSetting setting(wish.name, wish.value);
     const std::string said = std::string(wish.name) + "=" + wish.value;
     BOOST_TEST_CONTEXT(said) {
       if (wish.known == nullptr) {

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/environment_setting.h"
 #include "tests/support/exs_fixture.h"
 #include "tests/support/raw_peer.h"
 
@@ -25,8 +26,7 @@ namespace waiters_test {
 // The first base of the fixtures: sets the number of shards before the library begins.
 template <int kShards>
 struct Shards {
-  Shards() { ::setenv("EXS_SHARDS", std::to_string(kShards).c_str(), 1); }
-  ~Shards() { ::unsetenv("EXS_SHARDS"); }
+  EnvironmentSetting setting{"EXS_SHARDS", std::to_string(kShards).c_str()};
 };
 
 template <int kShards>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <atomic>
 #include <vector>
 
@@ -186,6 +187,45 @@ BOOST_AUTO_TEST_CASE(a_wait_of_no_time_looks_at_the_network_once) {
   const auto result = wait_for_events(*queue, &event, 1, 1, WaitLimit::lasting(0));
   BOOST_TEST((result && *result == 0));
   BOOST_TEST(port.looks == before + 1);
+}
+
+// No thread but this one brings what has arrived there.
+BOOST_AUTO_TEST_CASE(a_wait_drives_the_shards_on_which_operations_name_its_queue) {
+  struct Client final : CompletionClient {
+    explicit Client(EventQueue& of_wait) : queue(of_wait) {}
+    void complete(const Completion&) override { push(queue); }
+    EventQueue& queue;
+  };
+  for (const int mode : {EXS_WAIT_NOTIFY, EXS_WAIT_ADAPTIVE, EXS_WAIT_BUSY_POLL}) {
+    const auto queue = make_queue(mode);
+    const auto client = std::make_shared<Client>(*queue);
+    const auto far = std::move(*Shard::create(shard->providers()));
+    FakePort& far_port = *provider.port;
+    Completion arrival{};
+    far->carry_out([&] {
+      far->assert_held();
+      arrival.link = far->attach(client);
+    });
+    const auto events_of_wait = [&] {
+      exs_event_t event{};
+      far_port.bring(arrival);
+      const auto taken = wait_for_events(*queue, &event, 1, 1, WaitLimit::lasting(0));
+      return taken ? *taken : 99;
+    };
+    BOOST_TEST(events_of_wait() == 0U);
+    BOOST_REQUIRE(queue->far_shards().enter(far));
+    BOOST_REQUIRE(queue->far_shards().enter(far));
+    BOOST_TEST(events_of_wait() == 1U);
+    queue->far_shards().leave(*far);
+    BOOST_TEST(events_of_wait() == 1U);  // one user is left; two arrivals had come
+    queue->far_shards().leave(*far);
+    while (queue->take(std::array<exs_event_t, 1>().data(), 1, 1) == 1) continue;
+    BOOST_TEST(events_of_wait() == 0U);
+    far->carry_out([&] {
+      far->assert_held();
+      far->detach(arrival.link);
+    });
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_whose_time_is_over_gives_what_is_there) {

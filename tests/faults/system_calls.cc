@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "tests/support/counting_kernel.h"
+#include "tests/support/environment_setting.h"
 #include "tests/support/exs_fixture.h"
 
 namespace exs::test {
@@ -29,6 +30,7 @@ struct Path {
   int wait;
   int flags;         // of the sends
   bool is_answered;  // by a message the other way, as soon as it has come
+  bool is_far;       // the operations name a queue of another shard than the connection's
   // Calls a message, at most.
   double shm_direct;
   double shm_copied;
@@ -36,12 +38,15 @@ struct Path {
 };
 // One call more for each message is more than any of them allows.
 const Path kPaths[] = {
-    {"immediate, polling", SOCK_SEQPACKET, EXS_WAIT_BUSY_POLL, 0, false, 0.9, 0.9, 3.9},
-    {"immediate, asleep", SOCK_SEQPACKET, EXS_WAIT_NOTIFY, 0, false, 0.9, 0.9, 4.9},
-    {"normal, polling", SOCK_SEQPACKET, EXS_WAIT_BUSY_POLL, EXS_NO_IMMEDIATE, false, 0.9, 0.9, 12.9},
-    {"normal, answered, polling", SOCK_SEQPACKET, EXS_WAIT_BUSY_POLL, EXS_NO_IMMEDIATE, true, 0.9, 0.9, 9.9},
-    {"normal, asleep", SOCK_SEQPACKET, EXS_WAIT_NOTIFY, EXS_NO_IMMEDIATE, false, 1.9, 3.9, 16.9},
-    {"stream, polling", SOCK_STREAM, EXS_WAIT_BUSY_POLL, 0, false, 0.9, 0.9, 3.9},
+    {"immediate, polling", SOCK_SEQPACKET, EXS_WAIT_BUSY_POLL, 0, false, false, 0.9, 0.9, 3.9},
+    {"immediate, asleep", SOCK_SEQPACKET, EXS_WAIT_NOTIFY, 0, false, false, 0.9, 0.9, 4.9},
+    {"normal, polling", SOCK_SEQPACKET, EXS_WAIT_BUSY_POLL, EXS_NO_IMMEDIATE, false, false, 0.9, 0.9, 12.9},
+    {"normal, answered, polling", SOCK_SEQPACKET, EXS_WAIT_BUSY_POLL, EXS_NO_IMMEDIATE, true, false, 0.9, 0.9,
+     9.9},
+    {"normal, asleep", SOCK_SEQPACKET, EXS_WAIT_NOTIFY, EXS_NO_IMMEDIATE, false, false, 1.9, 3.9, 16.9},
+    {"immediate, of another shard, polling", SOCK_SEQPACKET, EXS_WAIT_BUSY_POLL, 0, false, true, 0.9, 0.9,
+     3.9},
+    {"stream, polling", SOCK_STREAM, EXS_WAIT_BUSY_POLL, 0, false, false, 0.9, 0.9, 3.9},
 };
 std::ostream& operator<<(std::ostream& out, const Path& path) {
   return out << path.name;
@@ -57,7 +62,11 @@ constexpr int kTries = 80;
 
 class Exchange {
  public:
-  explicit Exchange(const Path& path) : path_(path), queue_(64, path.wait), pair_(queue_, path.type) {}
+  explicit Exchange(const Path& path)
+      : path_(path),
+        queue_(64, path.wait),
+        of_connection_(64),
+        pair_(path.is_far ? of_connection_ : queue_, path.type) {}
   void run(int messages) {
     for (int i = 0; i < messages; ++i) {
       const bool is_answer = path_.is_answered && i % 2 == 1;
@@ -98,8 +107,10 @@ class Exchange {
 
   static constexpr std::size_t kRoom = 4096;
   const Path path_;
+  const EnvironmentSetting shards_{"EXS_SHARDS", "2"};
   InitializedLibrary library_;
   Queue queue_;
+  Queue of_connection_;  // its home is another shard
   Memory memory_{2 * kRoom};
   Pair pair_;
   int open_sends_ = 0;

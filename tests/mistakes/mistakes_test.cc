@@ -16,34 +16,9 @@
 #include "base/unique_fd.h"
 #include "tests/mistakes/fixture.h"
 #include "tests/support/child_process.h"
+#include "tests/support/environment_setting.h"
 
 namespace exs::test {
-namespace mistakes_test {
-
-// Sets an environment variable for one scope.
-class Environment {
- public:
-  Environment(const char* name, const char* value) : name_(name) {
-    if (const char* const before = std::getenv(name)) before_ = before;
-    ::setenv(name, value, 1);
-  }
-  ~Environment() {
-    if (before_) {
-      ::setenv(name_, before_->c_str(), 1);
-    } else {
-      ::unsetenv(name_);
-    }
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
-}  // namespace mistakes_test
-
 BOOST_AUTO_TEST_SUITE(mistakes_test)
 
 BOOST_AUTO_TEST_CASE(the_library_is_not_initialized) {
@@ -57,11 +32,11 @@ BOOST_AUTO_TEST_CASE(the_environment_means_nothing) {
                                   {"EXS_SHM_USERS", "root"},  {"EXS_EXPLAIN", "maybe"},
                                   {"EXS_IWARP_CRC", "maybe"}, {"EXS_SHM_PROCESS_VM", "?"}};
   for (const auto& [name, value] : wrong) {
-    const Environment setting(name, value);
+    const EnvironmentSetting setting(name, value);
     told_by_call(std::string(name) + "=" + value, exs_init(EXS_VERSION),
                  std::string_view(name) == "EXS_PROVIDER" ? "with X one of: " : ": give ");
   }
-  const Environment setting("EXS_PROVIDER", "sim:seed=many");
+  const EnvironmentSetting setting("EXS_PROVIDER", "sim:seed=many");
   told_by_call("EXS_PROVIDER=sim:seed=many", exs_init(EXS_VERSION), "give seed= a number");
 }
 
