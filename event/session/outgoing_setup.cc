@@ -17,6 +17,14 @@ namespace {
 // A device gets this part of the time if the network can be tried after it.
 constexpr std::uint64_t kDevicePart = 2;
 
+// As many reads at a time as most devices can have under way. Each takes room in the queues of the device, used or not.
+constexpr std::uint32_t kDeviceReadDepth = 16;
+
+proto::Wishes by_device_of(proto::Wishes wishes) {
+  wishes.read_depth = std::min(wishes.read_depth, kDeviceReadDepth);
+  return wishes;
+}
+
 // The most that a peer can agree to: what a link must be ready for before the agreement.
 proto::Agreement widest(const proto::Wishes& wishes) {
   return {.version = 0,
@@ -24,7 +32,8 @@ proto::Agreement widest(const proto::Wishes& wishes) {
           .receive_credits = wishes.receive_credits,
           .small_bytes = wishes.small_bytes,
           .reads_out = wishes.read_depth,
-          .reads_in = wishes.read_depth};
+          .reads_in = wishes.read_depth,
+          .receive_credits_max = wishes.receive_credits_max};
 }
 
 // The private data without what follows the hello, which is about providers.
@@ -89,10 +98,11 @@ void OutgoingSetup::try_next_way() {
 
 Status OutgoingSetup::connect_by_device() {
   shard().assert_held();
-  const auto greeting = hello();
+  const proto::Wishes wishes = by_device_of(options().wishes);
+  const auto greeting = proto::make_hello(wishes);
   Connector* const connector = shard().port(way_)->connector();
   auto link = connector->connect(socket(), &address(), peer_bytes_,
-                                 {greeting.view(), proto::link_depths(widest(options().wishes))}, token());
+                                 {greeting.view(), proto::link_depths(widest(wishes))}, token());
   if (!link) return link.error();
   link_ = std::move(*link);
   const std::uint64_t part_ns = shard().clock().deadline_after(options().connect_limit_ns / kDevicePart);
@@ -115,7 +125,8 @@ Status OutgoingSetup::connect_by_network() {
 }
 
 void OutgoingSetup::established() {
-  const auto agreement = proto::agree(options().wishes, hello_part(link_->private_data()));
+  const proto::Wishes wishes = by_device() ? by_device_of(options().wishes) : options().wishes;
+  const auto agreement = proto::agree(wishes, hello_part(link_->private_data()));
   if (!agreement) return client().setup_failed(agreement.error());
   const auto taken = route().learn(way_, link_->private_data());
   if (!taken && taken.error() == Status(EOPNOTSUPP)) return leave_way(taken.error());

@@ -37,6 +37,14 @@ Status set_operations_max(Socket& socket, int wish) EXS_REQUIRES(socket.mutex) {
   return Status();
 }
 
+// What the program wishes is also the most.
+Status set_receive_credits(Socket& socket, int wish) EXS_REQUIRES(socket.mutex) {
+  proto::Wishes& wishes = socket.options().wishes;
+  const Status status = set_wish(socket, wish, 1, EXS_CREDITS_MAX, wishes.receive_credits);
+  if (status.ok()) wishes.receive_credits_max = wishes.receive_credits;
+  return status;
+}
+
 Status run_command(Socket& socket, int command, va_list arguments) EXS_REQUIRES(socket.mutex) {
   SocketOptions& options = socket.options();
   proto::Wishes& wishes = options.wishes;
@@ -59,8 +67,7 @@ Status run_command(Socket& socket, int command, va_list arguments) EXS_REQUIRES(
     case EXS_F_GET_RECV_CREDITS:
       return put_negotiated(va_arg(arguments, int*), static_cast<int>(wishes.receive_credits),
                             &proto::Agreement::receive_credits, socket);
-    case EXS_F_SET_RECV_CREDITS:
-      return set_wish(socket, va_arg(arguments, int), 1, EXS_CREDITS_MAX, wishes.receive_credits);
+    case EXS_F_SET_RECV_CREDITS: return set_receive_credits(socket, va_arg(arguments, int));
     case EXS_F_GET_MAX_OPS: return put(va_arg(arguments, int*), options.operations_max);
     case EXS_F_SET_MAX_OPS: return set_operations_max(socket, va_arg(arguments, int));
     default: return refuse(EINVAL, "{} is no command of exs_fcntl: give one of EXS_F_*", command);

@@ -20,7 +20,8 @@ struct SocketOptions {
                        .send_credits = 32,
                        .receive_credits = 32,
                        .small_bytes = 1024,
-                       .read_depth = 16};
+                       .read_depth = 1024,
+                       .receive_credits_max = EXS_CREDITS_MAX};
   int operations_max = 256;
   int connect_timeout_ms = 0;  // 0: the default of the role
   int linger_ms = 5000;

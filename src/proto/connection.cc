@@ -56,6 +56,7 @@ Connection::Connection(Role role, const Agreement& agreement, Link& link, Outcom
       sink_(sink),
       slots_(agreement, link),
       outbox_(link, path_.credits, path_.counters, link_depths(agreement).sends),
+      growth_(agreement, path_.credits, slots_),
       eager_(agreement.tagged.eager_bytes_out, agreement.tagged.eager_bytes_in),
       sends_(make_sends(tuning)),
       receives_(make_receives(tuning, inbox)) {}
@@ -133,6 +134,7 @@ PostState Connection::post_send(const Operation& operation) {
 
 void Connection::send_steadily() {
   if (const Status status = sends_->transmit(); !status.ok()) return settle(status);
+  if (sends_->stalled()) return settle({});  // which may ask for more credits
   sends_->deliver(sink_);
   outbox_.end_step();
 }
@@ -319,6 +321,8 @@ Status Connection::on_control(const wire::Message& message) {
     case MessageType::kRelease: return on_persistence(message);
     case MessageType::kProbe:
     case MessageType::kProbeAck: return probes_.on_control(message.header.type);
+    case MessageType::kMore:
+    case MessageType::kGrant: return on_growth(message);
     case MessageType::kCredit:
     case MessageType::kReturn:
     case MessageType::kAdvert:
@@ -339,6 +343,12 @@ Status Connection::on_persistence(const wire::Message& message) {
   const bool is_owner = type == MessageType::kNotice || type == MessageType::kRelease;
   if (type == MessageType::kOffer || of_send == is_owner) return sends_->on_control(message);
   return receives_->on_control(message);
+}
+
+Status Connection::on_growth(const wire::Message& message) {
+  const Status status = growth_.on_control(message, !receives_->has_data());
+  agreement_.send_credits = path_.credits.send_total();
+  return status;
 }
 
 void Connection::on_shutdown(const wire::Header& header) {
@@ -468,7 +478,10 @@ Status Connection::transmit_pending() {
   if (const Status status = sends_->transmit(); !status.ok()) return status;
   if (path_.credits.available() != before) notices_first_ = true;
   if (const Status status = receives_->send_notices(outbox_); !status.ok()) return status;
-  return close_handshake_.may_probe() ? probes_.send(outbox_) : Status();
+  if (!close_handshake_.may_probe()) return {};
+  if (const Status status = growth_.send(outbox_, sends_->stalled()); !status.ok()) return status;
+  agreement_.receive_credits = path_.credits.receive_total();
+  return probes_.send(outbox_);
 }
 
 Status Connection::send_shutdown_or_close() {

@@ -26,6 +26,7 @@
 #include "base/check.h"
 #include "src/proto/close_handshake.h"
 #include "src/proto/credit.h"
+#include "src/proto/credit_growth.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
 #include "src/proto/outbox.h"
@@ -195,6 +196,7 @@ class Connection {
   Status on_receive(std::uint64_t slot, std::uint32_t length_bytes);
   Status on_control(const wire::Message& message);
   Status on_persistence(const wire::Message& message);
+  Status on_growth(const wire::Message& message);
   void on_shutdown(const wire::Header& header);
   void on_disconnect(Status status);
 
@@ -210,10 +212,11 @@ class Connection {
 
   ShortPath path_;
   const Role role_;
-  const Agreement agreement_;
+  Agreement agreement_;  // its credits are those of this moment
   OutcomeSink& sink_;
   Slots slots_;
   Outbox outbox_;
+  CreditGrowth growth_;
   EagerWindow eager_;  // messages with tags
   const std::unique_ptr<SendSide> sends_;
   const std::unique_ptr<ReceiveSide> receives_;

@@ -5,7 +5,7 @@
 //     comes no earlier than its ACK, that of an immediate once its slot is free again. That of a notice, and of
 //     an advert that became an active window, comes at once. At every moment, per direction,
 //         available at the sender + data messages in flight + held by the receiver + owed by the receiver +
-//         returns in flight = the number agreed.
+//         returns in flight = the number agreed, and granted since (credit_growth.h).
 //  2. Owed credits travel on whatever message is sent. A CREDIT message is sent only when at least half are
 //     owed and nothing else was sent: otherwise a one-way stream would cost a CREDIT per message. If less
 //     than half are owed while the peer has none, some are held, and those become owed as the application
@@ -60,10 +60,20 @@ class Credits {
   [[nodiscard]] bool return_is_due() const noexcept { return owed_ > 0 && 2 * owed_ >= receive_total_; }
 
   [[nodiscard]] std::uint32_t send_total() const noexcept { return send_total_; }
+  [[nodiscard]] std::uint32_t receive_total() const noexcept { return receive_total_; }
+  // More than agreed, see credit_growth.h.
+  void add_sends(std::uint32_t granted) noexcept {
+    send_total_ += granted;
+    available_ += granted;
+  }
+  void add_receives(std::uint32_t granted) noexcept {
+    receive_total_ += granted;
+    peer_available_ += granted;
+  }
 
  private:
-  const std::uint32_t send_total_;
-  const std::uint32_t receive_total_;
+  std::uint32_t send_total_;
+  std::uint32_t receive_total_;
   std::uint32_t available_;
   std::uint32_t peer_available_;  // the peer's credits and those on their way to it
   std::uint32_t owed_ = 0;

@@ -35,7 +35,9 @@ struct Wishes {
   std::uint32_t receive_credits = 0;  // data messages we are ready to hold
   std::uint32_t small_bytes = 0;      // longest immediate message we are ready to send or receive
   std::uint32_t read_depth = 0;       // reads out and reads in, each
-  Introduction introduction{};        // kTagged
+  // Data messages we are ready to hold once the peer has had to wait for credits (credit_growth.h).
+  std::uint32_t receive_credits_max = 0;
+  Introduction introduction{};  // kTagged
 };
 
 struct TaggedAgreement {
@@ -56,6 +58,8 @@ struct Agreement {
   std::uint32_t small_bytes = 0;      // longest immediate message, both ways
   std::uint32_t reads_out = 0;
   std::uint32_t reads_in = 0;
+  // Data messages the peer may have in flight once it has had to wait: our own wish.
+  std::uint32_t receive_credits_max = 0;
   TaggedAgreement tagged{};  // kTagged
 };
 

@@ -20,7 +20,7 @@ bool is_for_messages(const wire::Header& header) {
 }
 
 bool is_for_tags(MessageType type) {
-  return type >= MessageType::kTagged;  // to the last
+  return type >= MessageType::kTagged && type <= MessageType::kFetched;
 }
 
 // Useless on a connection for tagged messages.
@@ -29,7 +29,9 @@ bool is_for_others(MessageType type) {
     case MessageType::kAdvert:
     case MessageType::kImmediate:
     case MessageType::kRecall:
-    case MessageType::kRecallAck: return true;
+    case MessageType::kRecallAck:
+    case MessageType::kMore:
+    case MessageType::kGrant: return true;
     default: return false;
   }
 }

@@ -5,6 +5,12 @@
 
 namespace exs::proto {
 
+std::uint32_t read_depth(const Link& link, std::uint32_t agreed) {
+  const std::uint64_t wanted =
+      std::max<std::uint64_t>(kReadDepthNear, link.round_trip_ns() / kRoundTripNsPerRead);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, agreed));
+}
+
 void RdmaChunks::add(std::uint64_t transfer_id, const LocalSlice& ours, const RemoteSlice& theirs,
                      bool ends_transfer) {
   waiting_.push_back({transfer_id, ends_transfer, ours, theirs});

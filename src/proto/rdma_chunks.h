@@ -68,11 +68,17 @@ class RdmaChunks {
   std::uint64_t next_unbegun_ = 0;  // transfer id
 };
 
+// READs on the link at once: a few keep a near peer busy, and more would only leave the cache. Over a distance there is one more for each
+// of these moments of the round trip, as far as both ends have agreed.
+inline constexpr std::uint32_t kReadDepthNear = 16;
+inline constexpr std::uint64_t kRoundTripNsPerRead = 10'000;
+[[nodiscard]] std::uint32_t read_depth(const Link& link, std::uint32_t agreed);
+
 // The receiver's RDMA READs, straight into its memory. Thread: shard.
 class RdmaReads final : public RdmaChunks {
  public:
   RdmaReads(Link& link, Counters& counters, std::uint32_t reads_out, std::uint64_t chunk_bytes)
-      : RdmaChunks(PostKind::kRead, link, counters.reads_posted, reads_out, chunk_bytes) {}
+      : RdmaChunks(PostKind::kRead, link, counters.reads_posted, read_depth(link, reads_out), chunk_bytes) {}
 
   // Reads the start of `theirs` where nothing was added before it and the link can at once. False: nothing has changed but
   // perhaps the bytes.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/proto/slots.h"
 #include "base/check.h"
+#include "base/room.h"
 
 #include <algorithm>
 #include <cstring>
@@ -37,7 +38,10 @@ LinkDepths link_depths(const Agreement& agreement) {
 }
 
 Slots::Slots(const Agreement& agreement, Link& link)
-    : link_(link), count_(slot_count(agreement)), slot_bytes_(slot_bytes(agreement)) {}
+    : link_(link),
+      first_count_(slot_count(agreement)),
+      count_(first_count_),
+      slot_bytes_(slot_bytes(agreement)) {}
 
 Status Slots::post_all() {
   if (slot_bytes_ <= kHeapBytesMax) last_.reset(new std::byte[slot_bytes_]);  // untouched
@@ -53,6 +57,29 @@ Status Slots::post_all() {
     if (const Status status = post(slot); !status.ok()) return status;
   }
   return {};
+}
+
+Result<bool> Slots::grow(std::uint32_t more) {
+  Result<Pages> memory = Pages::map(more * slot_bytes_);
+  if (!memory) return false;
+  make_room(added_, added_.size() + 1);
+  if (!link_.grow_receives(more)) return false;
+  const std::uint64_t first = count_;
+  count_ += more;
+  added_.push_back({count_, std::move(*memory)});
+  for (std::uint64_t slot = first; slot < count_; ++slot) {
+    if (const Status status = post(slot); !status.ok()) return failure(status);
+  }
+  return true;
+}
+
+std::byte* Slots::start_of_added(std::uint64_t slot) const noexcept {
+  std::uint64_t first = first_count_;
+  for (const Added& added : added_) {
+    if (slot < added.end) return added.memory.start() + (slot - first) * slot_bytes_;
+    first = added.end;
+  }
+  return nullptr;  // message() and post() know better
 }
 
 Status Slots::post(std::uint64_t slot) {

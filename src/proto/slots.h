@@ -7,10 +7,10 @@
 //       send_credits: ACKs and CREDITs, each of which returns at least one credit of ours (an ACK that of its
 //         advert), which is not spent, held or owed until the message has been received;
 //       5 one-off messages: READY, SHUTDOWN for each direction, CLOSE, CLOSE_ACK;
-//       10 of persistence, probing and recalling: one OFFER (the next one follows our RELEASE); three REVOKEs, one of a
+//       12 of persistence, probing, recalling and growing: one OFFER (the next one follows our RELEASE); three REVOKEs, one of a
 //         receive and two of a send (persistence/owned_window.h says why); two RELEASEs, one for each of our
 //         windows (a window follows the RELEASE of the one before); PROBE and PROBE_ACK, RECALL and
-//         RECALL_ACK, one of each until it is answered.
+//         RECALL_ACK, MORE and GRANT, one of each until it is answered.
 //  2. A slot is posted again as soon as its message is decoded, before any answer to it is sent. Only an
 //     immediate keeps its slot, until a receive has taken the payload, and an advert with a list of windows,
 //     until a receive matches it.
@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/pages.h"
 #include "src/proto/hello.h"
@@ -33,7 +34,7 @@
 namespace exs::proto {
 
 inline constexpr std::uint32_t kOneOffMessagesMax = 5;
-inline constexpr std::uint32_t kPersistenceMessagesMax = 10;
+inline constexpr std::uint32_t kPersistenceMessagesMax = 12;
 
 std::uint32_t slot_count(const Agreement& agreement);
 std::size_t slot_bytes(const Agreement& agreement);
@@ -45,6 +46,8 @@ class Slots {
 
   // ENOMEM, or what the link said.
   Status post_all();
+  // Posts so many more. False: there is no memory, or the link takes no more; nothing has changed. Else what the link said.
+  Result<bool> grow(std::uint32_t more);
   // `length_bytes` of the completion.
   [[nodiscard]] std::span<const std::byte> message(std::uint64_t slot, std::uint32_t length_bytes) const;
   // The slot's message is no longer needed. A link that broke meanwhile is no error here: the message still
@@ -56,13 +59,23 @@ class Slots {
  private:
   Status post(std::uint64_t slot);
   [[nodiscard]] std::byte* start_of(std::uint64_t slot) const noexcept {
-    return last_ && slot + 1 == count_ ? last_.get() : memory_.start() + slot * slot_bytes_;
+    if (slot >= first_count_) return start_of_added(slot);
+    return last_ && slot + 1 == first_count_ ? last_.get() : memory_.start() + slot * slot_bytes_;
   }
+  [[nodiscard]] std::byte* start_of_added(std::uint64_t slot) const noexcept;
+
+  // Slots that have been added: those before `end` that are in no earlier one.
+  struct Added {
+    std::uint64_t end;
+    Pages memory;
+  };
 
   Link& link_;
-  const std::uint32_t count_;
+  const std::uint32_t first_count_;
+  std::uint64_t count_;
   const std::size_t slot_bytes_;
-  Pages memory_;                       // of all slots but `last_`
+  std::vector<Added> added_;
+  Pages memory_;                       // of the first slots but `last_`
   std::unique_ptr<std::byte[]> last_;  // null: slots are long
   bool retired_ = false;
 };

@@ -186,6 +186,8 @@ class Link {
   // Offers memory for one message, of any length that may come: which posted receive takes the next one is
   // the provider's choice.
   virtual Status post_recv(LocalSlice into, std::uint64_t token) = 0;
+  // So many receives more than LinkDepths::receives may be posted at a time from now on. False: they may not.
+  [[nodiscard]] virtual bool grow_receives(std::uint32_t /*more*/) noexcept { return false; }
   // Reads into.length_bytes from the start of `from`. At most LinkDepths::reads_out may be outstanding.
   virtual Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) = 0;
   virtual Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) = 0;
@@ -196,6 +198,8 @@ class Link {
   // read_now() may succeed at some time.
   [[nodiscard]] virtual bool reads_now() const noexcept { return false; }
 
+  // The way to the peer and back, without what waits on it. 0: no time that counts, or not known.
+  [[nodiscard]] virtual std::uint64_t round_trip_ns() const noexcept { return 0; }
   // post_read() needs registered memory. Otherwise memory of any key is accepted.
   [[nodiscard]] virtual bool needs_registered_memory() const noexcept { return false; }
 

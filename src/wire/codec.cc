@@ -233,6 +233,7 @@ std::size_t fixed_bytes(const Header& header) {
     case MessageType::kReturn: return kReturnBytes;
     case MessageType::kHeld: return (header.flags & kWithData) != 0 ? kHeldWithDataBytes : kHeldBytes;
     case MessageType::kWant: return kWantBytes;
+    case MessageType::kGrant: return kGrantBytes;
     case MessageType::kFetch:
     case MessageType::kFetched:
     case MessageType::kReady:
@@ -245,7 +246,8 @@ std::size_t fixed_bytes(const Header& header) {
     case MessageType::kProbe:
     case MessageType::kProbeAck:
     case MessageType::kRecall:
-    case MessageType::kRecallAck: return kHeaderBytes;
+    case MessageType::kRecallAck:
+    case MessageType::kMore: return kHeaderBytes;
   }
   return 0;
 }
@@ -283,6 +285,7 @@ std::span<const std::byte> encode(const Message& message, FixedBytes& into) {
       store_be(to + kWantIgnoreOffset, message.ignore);
       break;
     case MessageType::kReturn: store_be(to + kReturnedOffset, message.label.returned_bytes); break;
+    case MessageType::kGrant: store_be(to + kGrantedOffset, message.granted); break;
     default: break;
   }
   return {to, bytes};
@@ -344,6 +347,7 @@ Result<Message> decode(std::span<const std::byte> bytes) {
       message.label.returned_bytes = load_be<std::uint32_t>(from + kReturnedOffset);
       if (message.label.returned_bytes == 0) status = malformed("bytes returned", 0U).value();
       break;
+    case MessageType::kGrant: message.granted = load_be<std::uint32_t>(from + kGrantedOffset); break;
     default: break;
   }
   if (!status.ok()) return failure(status);
@@ -441,10 +445,10 @@ Result<HelloFields> decode_hello(std::span<const std::byte> bytes) {
   if (fields.version_max <= ours_max) {
     // InfiniBand pads private data with zeros, so a longer hello is legal.
     const auto is_set = [](std::byte byte) { return byte != std::byte{0}; };
+    const bool has_job_size = fields.kind == kTaggedKind && fields.version_max >= kTaggedVersionMax;
     const bool is_reserved_set =
-        fields.version_max < kTaggedVersionMax &&
-        (is_set(from[kHelloReserved1Offset]) || is_set(from[kHelloReserved2Offset]) ||
-         is_set(from[kHelloReserved2Offset + 1]));
+        !has_job_size && (is_set(from[kHelloReserved1Offset]) || is_set(from[kHelloReserved2Offset]) ||
+                          is_set(from[kHelloReserved2Offset + 1]));
     if (is_reserved_set || std::any_of(fields_end, bytes.end(), is_set)) {
       return malformed("hello with reserved bytes set, bytes", bytes.size());
     }

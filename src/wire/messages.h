@@ -34,6 +34,9 @@ enum class MessageType : std::uint8_t {
   kWant = 21,          // asks for the messages that the peer holds back, up to one that fits
   kFetch = 22,         // a receive has taken a kHeld
   kFetched = 23,       // data message: the windows of a fetched message, or a part of it
+  // The following travel on the other connections alone.
+  kMore = 24,   // asks for more credits than agreed
+  kGrant = 25,  // answers a kMore
 };
 
 // A data message spends a credit and has a number.
@@ -119,6 +122,7 @@ struct Message {
   Label label;                   // kTagged, kTaggedAdvert, kHeld; kReturn: returned_bytes alone; kWant: bits
   std::uint64_t held_bytes = 0;  // kHeld: the payload's length
   std::uint64_t ignore = 0;      // kWant: the bits that may differ
+  std::uint32_t granted = 0;     // kGrant: so many more data messages may be under way from now on
   // kImmediate, kTagged, kTaggedAdvert, kFetched, kAdvert with kList: bytes behind the fixed part.
   std::uint32_t payload_bytes = 0;
 };
@@ -179,10 +183,16 @@ inline constexpr std::size_t kWantBytes = 24;
 inline constexpr std::size_t kReturnedOffset = 8;
 inline constexpr std::size_t kReturnBytes = 12;
 
+inline constexpr std::size_t kGrantedOffset = 8;
+inline constexpr std::size_t kGrantBytes = 12;
+
 inline constexpr std::size_t kLongestFixedBytes = 40;
 
 // A peer announces at most so many messages more than the agreed adverts, when a kWant asks for them.
 inline constexpr std::uint32_t kWantedMax = 1U << 20U;
+
+// The most credits of a direction, granted ones included.
+inline constexpr std::uint32_t kCreditsMax = 4096;
 
 // The hello, private data of connect and accept.
 inline constexpr std::array<std::byte, 4> kMagic{std::byte{'E'}, std::byte{'X'}, std::byte{'S'},
@@ -254,7 +264,7 @@ inline constexpr std::size_t kRejectToldSizeOffset = 12;
 inline constexpr std::size_t kRejectSizesBytes = 16;
 
 inline constexpr std::uint8_t kVersionMin = 1;
-inline constexpr std::uint8_t kVersionMax = 1;
+inline constexpr std::uint8_t kVersionMax = 2;        // kMore and kGrant
 inline constexpr std::uint8_t kTaggedVersionMax = 2;  // of kTaggedKind: the hello has the job's size
 constexpr std::uint8_t version_max_of(std::uint8_t kind) noexcept {
   return kind == kTaggedKind ? kTaggedVersionMax : kVersionMax;

@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_hello_that_does_not_fit_is_told_to_both_sides) {
       {[](wire::HelloFields& hello) { hello.version_min = hello.version_max = 9; }, "EPROTONOSUPPORT"},
       {[](wire::HelloFields& hello) { hello.kind = 2; }, "EPROTOTYPE"},
       {[](wire::HelloFields& hello) { hello.send_credits = 0; }, "EPROTO"},
-      {[](wire::HelloFields& hello) { hello.version_min = 2; }, "EPROTO"},
+      {[](wire::HelloFields& hello) { hello.version_min = wire::kVersionMax + 1; }, "EPROTO"},
   };
   for (const auto& [forge, expected] : cases) {
     const RawListener listening;

@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(both_ends_compute_the_same_agreement) {
   BOOST_TEST(there->small_bytes == 1024U);
   BOOST_TEST(here->reads_out == 4U);
   BOOST_TEST(here->reads_in == there->reads_out);
-  BOOST_TEST(here->version == 1);
+  BOOST_TEST(here->version == wire::kVersionMax);
 }
 
 BOOST_AUTO_TEST_CASE(wishes_beyond_the_wire_are_brought_into_range) {
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(every_field_is_checked) {
   };
   BOOST_TEST(with(wire::kHelloMagicOffset, 'X') == EPROTO);
   BOOST_TEST(with(wire::kHelloVersionMinOffset, 0) == EPROTO);
-  BOOST_TEST(with(wire::kHelloVersionMinOffset, 2) == EPROTO);  // above version_max
+  BOOST_TEST(with(wire::kHelloVersionMinOffset, wire::kVersionMax + 1U) == EPROTO);  // above version_max
   BOOST_TEST(with(wire::kHelloVersionMaxOffset, 0) == EPROTO);
   BOOST_TEST(with(wire::kHelloKindOffset, 2) == EPROTOTYPE);
   BOOST_TEST(with(wire::kHelloKindOffset, 0) == EPROTOTYPE);
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(the_highest_common_version_is_taken) {
   const auto agreement = agree(kOurs, bytes);
   BOOST_REQUIRE(agreement.has_value());
   BOOST_TEST(agreement->version == wire::kVersionMax);
-  bytes[wire::kHelloVersionMinOffset] = std::byte{2};
+  bytes[wire::kHelloVersionMinOffset] = std::byte{wire::kVersionMax + 1};
   BOOST_TEST(error_of(kOurs, bytes) == EPROTONOSUPPORT);
 }
 
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(the_depths_leave_room_for_every_message) {
   agreement.reads_out = 3;
   agreement.reads_in = 2;
   const LinkDepths depths = link_depths(agreement);
-  BOOST_TEST(depths.receives == 5U + 7U + 5U + 10U);
+  BOOST_TEST(depths.receives == 5U + 7U + 5U + 12U);
   BOOST_TEST(depths.sends == depths.receives);
   BOOST_TEST(depths.reads_out == 3U);
   BOOST_TEST(depths.reads_in == 2U);

@@ -42,8 +42,9 @@ inline Shape draw_shape(unsigned credits_max, unsigned small_end = 48) {
                                         {", chunk ", {{1, 1, 40}}},
                                         {", sends now ", {{1, 0, 2}}},
                                         {", shows ", {{1, 0, 2}}},
-                                        {", reads now ", {{1, 0, 2}}}});
-  return {row[0], row[1], row[2], row[3], row[4], row[5] == 1, row[6] == 1, row[7] == 1};
+                                        {", reads now ", {{1, 0, 2}}},
+                                        {", most credits ", {{1, 0, 1}, {2, 1, 20}}}});
+  return {row[0], row[1], row[2], row[3], row[4], row[5] == 1, row[6] == 1, row[7] == 1, row[8]};
 }
 
 inline std::vector<Step> draw_steps(const Vocabulary& vocabulary, const Shares& shares) {

@@ -23,9 +23,10 @@ struct Shape {
   std::uint32_t small_bytes = 0;
   std::uint32_t reads = 1;
   std::uint64_t chunk_bytes = 16;
-  bool sends_now = false;       // messages leave as they are posted, if they can
-  bool shows_messages = false;  // and are taken where they arrive, if they may
-  bool reads_now = false;       // windows are read as receives are posted, if they can
+  bool sends_now = false;         // messages leave as they are posted, if they can
+  bool shows_messages = false;    // and are taken where they arrive, if they may
+  bool reads_now = false;         // windows are read as receives are posted, if they can
+  std::uint32_t credits_max = 0;  // to which the credits of each direction may grow
 };
 
 // A thing that a schedule does; what its number and flags mean is up to its kind.
@@ -137,6 +138,8 @@ class ScheduleRunner {
     Agreement agreement = agreement_of(shape.forth_credits, shape.small_bytes, shape.reads);
     agreement.receive_credits = shape.back_credits;
     agreement.kind = kind;
+    if (shape.credits_max > 0 && kind != SocketKind::kTagged) agreement.version = wire::kVersionMax;
+    agreement.receive_credits_max = shape.credits_max;
     for (unsigned i = 0; i < 2; ++i) {
       const Agreement ours = i == 0 ? agreement : mirrored(agreement);
       End& end = ends_[i];
@@ -241,8 +244,12 @@ class ScheduleRunner {
       in_flight +=
           type == MessageType::kAdvert || type == MessageType::kImmediate || type == MessageType::kNotice;
     }
-    for (const test::Bytes& message : from.link->unpolled())
-      in_flight += wire::decode(message)->header.credits;
+    for (const test::Bytes& message : from.link->unpolled()) {
+      const auto decoded = wire::decode(message);
+      in_flight += decoded->header.credits;
+      in_flight += decoded->granted;
+    }
+    total = std::max(total, to.connection->credits().receive_total());
     const std::size_t sum = from.connection->credits().available() + in_flight +
                             to.connection->credits_held() + to.connection->credits().owed();
     if (sum != total) note("credits: " + std::to_string(sum) + " of " + std::to_string(total));

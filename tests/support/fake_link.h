@@ -32,6 +32,10 @@ class FakeLink final : public Link {
   [[nodiscard]] bool sends_now() const noexcept override { return sends_now_; }
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
+  [[nodiscard]] bool grow_receives(std::uint32_t more) noexcept override {
+    depths_.receives += more;
+    return true;
+  }
   Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
   Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
   Result<RemoteSlice> expose(LocalSlice memory, Access access) override;
@@ -41,10 +45,13 @@ class FakeLink final : public Link {
 
   Status read_now(LocalSlice into, RemoteSlice from) noexcept override;
   [[nodiscard]] bool reads_now() const noexcept override { return reads_now_; }
+  [[nodiscard]] std::uint64_t round_trip_ns() const noexcept override { return distance_ns; }
 
   // From now on messages may leave, and reads may complete, within the call that posts them.
   void let_send_now() { sends_now_ = true; }
   void let_read_now() { reads_now_ = true; }
+
+  std::uint64_t distance_ns = 0;  // there and back
 
   // --- The schedule. Each returns false if there is nothing of its kind to do. ---
   bool deliver_message();  // the oldest message under way to this end lands in a posted receive, or the
@@ -130,7 +137,7 @@ class FakeLink final : public Link {
   bool land(const Arrival& write);
 
   std::vector<std::string>& violations_;
-  const LinkDepths depths_;
+  LinkDepths depths_;
   FakeLink* peer_ = nullptr;
   State state_ = State::kOpen;
   bool sends_now_ = false;

@@ -63,6 +63,7 @@ Message sample(MessageType type) {
       message.label = {0x9192939495969798, 0xa1a2a3a4a5a6a7a8, 0xb1b2b3b4, 0xc1c2c3c4};
       break;
     case MessageType::kReturn: message.label.returned_bytes = 0xd1d2d3d4; break;
+    case MessageType::kGrant: message.granted = 0xe1e2e3e4; break;
     case MessageType::kHeld:
       message.header.sequence = 17;
       message.header.flags = kWithData;

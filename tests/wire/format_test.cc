@@ -132,6 +132,10 @@ BOOST_AUTO_TEST_CASE(messages_with_tags_are_laid_out_as_documented) {
   BOOST_TEST(kHeldLengthOffset == kTaggedBytes);
   check("WANT", {{"header", 0}, {"bits", kWantBitsOffset}, {"ignore", kWantIgnoreOffset}}, kWantBytes);
   check_line("WANT", std::to_string(kWantedMax));
+  check("MORE and GRANT", {{"header", 0}, {"granted", kGrantedOffset}}, kGrantBytes);
+  check_line("MORE and GRANT", std::to_string(kCreditsMax));
+  check_line("Header", type_row(MessageType::kMore, "MORE", kHeaderBytes));
+  check_line("Header", type_row(MessageType::kGrant, "GRANT", kGrantBytes));
   check_line("Header", type_row(MessageType::kHeld, "HELD", kHeldBytes) +
                            ", WITH_DATA: " + std::to_string(kHeldWithDataBytes));
   check_line("Header", type_row(MessageType::kWant, "WANT", kWantBytes));

@@ -125,12 +125,12 @@ BOOST_AUTO_TEST_CASE(versions_upside_down_are_malformed) {
 
 BOOST_AUTO_TEST_CASE(a_peer_of_later_versions_alone_may_say_what_it_likes) {
   Bytes later = encoded(plain());
-  later[kHelloVersionMinOffset] = later[kHelloVersionMaxOffset] = std::byte{2};
+  later[kHelloVersionMinOffset] = later[kHelloVersionMaxOffset] = std::byte{kVersionMax + 1};
   later[kHelloReserved1Offset] = std::byte{9};
   BOOST_TEST(error_without(later, kHelloSendCreditsOffset, 4) == 0);
   // One that speaks ours too has to keep to it, but for what follows.
   Bytes both = encoded(plain());
-  both[kHelloVersionMaxOffset] = std::byte{2};
+  both[kHelloVersionMaxOffset] = std::byte{kVersionMax + 1};
   BOOST_TEST(error_without(both, kHelloSendCreditsOffset, 2) == EPROTO);
   both.push_back(std::byte{9});
   BOOST_TEST(error_of(both) == 0);

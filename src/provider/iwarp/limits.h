@@ -8,7 +8,7 @@
 namespace exs::iwarp {
 
 inline constexpr std::size_t kMessageBytesMax = 65000;
-inline constexpr std::uint32_t kReadDepthMax = 64;
+inline constexpr std::uint32_t kReadDepthMax = 1024;
 inline constexpr std::uint64_t kTransferBytesMax = std::uint64_t{1} << 31;
 
 // FPDUs of one link that a look takes, and the rest of the receive that brought the last; so many from hot links, and

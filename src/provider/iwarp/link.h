@@ -50,6 +50,11 @@ class IwarpLink final : public Link,
   [[nodiscard]] bool gains_by_company() const noexcept override { return true; }  // one system call
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
+  [[nodiscard]] std::uint64_t round_trip_ns() const noexcept override;
+  [[nodiscard]] bool grow_receives(std::uint32_t more) noexcept override {
+    depths_.receives += more;
+    return true;
+  }
   Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
   Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
   Result<RemoteSlice> expose(LocalSlice memory, Access access) override;
@@ -134,7 +139,7 @@ class IwarpLink final : public Link,
   const CompletionQueue::SourceHandle completions_ = context_.completions.make_source();
   const int descriptor_;
   const std::uint64_t cookie_ = socket_cookie(descriptor_).value_or(0);
-  const LinkDepths depths_;
+  LinkDepths depths_;
   const std::uint64_t token_;
   State state_ = State::kConnecting;
   ConnectStage stage_ = ConnectStage::kReaching;

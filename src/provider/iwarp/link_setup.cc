@@ -20,13 +20,20 @@ namespace {
 constexpr std::uint32_t kPayloadMin = 64;
 constexpr std::uint32_t kSegmentMultiple = 8;
 
-// RNICs commonly need an FPDU to fit one TCP segment.
-std::uint32_t frame_bytes_for_segments(int descriptor) {
+constexpr std::uint32_t kSegmentBytes = 1456;  // Ethernet, where the kernel does not say
+constexpr std::uint64_t kNsPerUs = 1000;
+
+tcp_info info_of(int descriptor) noexcept {
   tcp_info info{};
   socklen_t info_bytes = sizeof info;
-  constexpr std::uint32_t kFallback = 1456;  // Ethernet
-  if (kernel::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &info_bytes) != 0) return kFallback;
-  return info.tcpi_snd_mss / kSegmentMultiple * kSegmentMultiple;
+  if (kernel::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &info_bytes) != 0)
+    info.tcpi_snd_mss = kSegmentBytes;
+  return info;
+}
+
+// RNICs commonly need an FPDU to fit one TCP segment.
+std::uint32_t frame_bytes_for_segments(int descriptor) {
+  return info_of(descriptor).tcpi_snd_mss / kSegmentMultiple * kSegmentMultiple;
 }
 
 // Errors of connect() that say the arguments were wrong rather than the network.
@@ -36,6 +43,11 @@ bool is_argument_error(int error) {
 }
 
 }  // namespace
+
+// TCP has measured it with the handshake.
+std::uint64_t IwarpLink::round_trip_ns() const noexcept {
+  return info_of(descriptor_).tcpi_rtt * kNsPerUs;
+}
 
 Status IwarpLink::start_connect(const sockaddr* peer, socklen_t peer_bytes,
                                 std::span<const std::byte> private_data) {

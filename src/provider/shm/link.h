@@ -22,7 +22,7 @@ namespace exs::shm {
 
 inline constexpr std::size_t kMessageBytesMax = 65000;
 inline constexpr std::uint32_t kPrivateBytesMax = 512;
-inline constexpr std::uint32_t kReadDepthMax = 64;
+inline constexpr std::uint32_t kReadDepthMax = 1024;
 inline constexpr std::uint64_t kTransferBytesMax = std::uint64_t{1} << 31;
 static_assert(kMessageBytesMax <= kRecordBytesMax);
 
@@ -50,6 +50,10 @@ class ShmLink final : public Link, public Pollable {
   [[nodiscard]] bool sends_now() const noexcept override { return true; }
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
+  [[nodiscard]] bool grow_receives(std::uint32_t more) noexcept override {
+    depths_.receives += more;
+    return true;
+  }
   Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
   Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
   Result<SharedMemory> map(RemoteSlice window) override;
@@ -172,7 +176,7 @@ class ShmLink final : public Link, public Pollable {
   const CompletionQueue::SourceHandle completions_ = context_.completions.make_source();
   const int descriptor_;
   const std::uint64_t cookie_ = socket_cookie(descriptor_).value_or(0);
-  const LinkDepths depths_;
+  LinkDepths depths_;
   const std::uint64_t token_;
   State state_ = State::kAwaitingPeer;
   bool watched_ = false;

@@ -137,6 +137,10 @@ Status SimLink::send(EventKind kind, std::vector<std::byte> bytes, RemoteSlice t
   return Status();
 }
 
+std::uint64_t SimLink::round_trip_ns() const noexcept {
+  return network_.settings.delay_min_ns + network_.settings.delay_max_ns;
+}
+
 Status SimLink::post_recv(LocalSlice into, std::uint64_t token) {
   LockGuard guard(network_.mutex);
   if (state_ != State::kOpen && state_ != State::kReplying && state_ != State::kConnecting)

@@ -36,6 +36,11 @@ class SimLink final : public Link {
   [[nodiscard]] bool sends_now() const noexcept override { return true; }
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
+  [[nodiscard]] std::uint64_t round_trip_ns() const noexcept override;
+  [[nodiscard]] bool grow_receives(std::uint32_t more) noexcept override {
+    depths_.receives += more;
+    return true;
+  }
   Status post_read(LocalSlice into, RemoteSlice from, std::uint64_t token) override;
   Status post_write(LocalSlice from, RemoteSlice to, std::uint64_t token) override;
   Status read_now(LocalSlice into, RemoteSlice from) noexcept override;
@@ -113,7 +118,7 @@ class SimLink final : public Link {
   const std::uint64_t token_;
   const Side side_;
   const AddressPair ends_;
-  const LinkDepths depths_;
+  LinkDepths depths_;
   CompletionQueue::SourceHandle completions_;
   std::uint64_t peer_id_ = 0;
   State state_ = State::kConnecting;

@@ -6,6 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "src/provider/iwarp/limits.h"
 #include "tests/provider/iwarp/byte_peer.h"
 
 using namespace exs;
@@ -356,7 +357,7 @@ BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused_at_once) {
     return link ? 0 : link.error().error();
   };
   BOOST_TEST(attempt(socket.get(), {too_long, {}}) == EMSGSIZE);
-  BOOST_TEST(attempt(socket.get(), {{}, {1, 1, 65, 1}}) == EINVAL);
+  BOOST_TEST(attempt(socket.get(), {{}, {1, 1, kReadDepthMax + 1, 1}}) == EINVAL);
   BOOST_TEST(attempt(-1, {}) == EBADF);
 }
 
