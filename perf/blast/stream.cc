@@ -19,7 +19,10 @@ namespace {
 using perf::Channel;
 using perf::Job;
 
-constexpr std::size_t kPieces = 8;
+// Receives under way: few, which stay in the cache, but as many as sends where so many are for a distance.
+constexpr std::size_t kPiecesNear = 8;
+constexpr std::uint32_t kDepthNear = 64;
+constexpr std::size_t kAllPiecesMax = std::size_t{256} << 20;  // bytes
 constexpr std::size_t kPieceBytesMin = std::size_t{64} * 1024;
 constexpr std::size_t kPieceBytesMax = std::size_t{1024} * 1024;
 
@@ -90,12 +93,14 @@ class StreamReceiver {
         job_(job),
         progress_(progress),
         verifier_(job),
-        pieces_(channel.add_slots(std::clamp<std::size_t>(job.size_bytes, kPieceBytesMin, kPieceBytesMax),
-                                  kPieces, job.memory)) {}
+        piece_bytes_(std::clamp<std::size_t>(job.size_bytes, kPieceBytesMin, kPieceBytesMax)),
+        count_(job.depth <= kDepthNear ? kPiecesNear
+                                       : std::min<std::size_t>(job.depth, kAllPiecesMax / piece_bytes_)),
+        pieces_(channel.add_slots(piece_bytes_, count_, job.memory)) {}
 
   perf::PeerResults run() {
     pieces_.touch();
-    for (std::size_t i = 0; i < kPieces; ++i) post();
+    for (std::size_t i = 0; i < count_; ++i) post();
     channel_.queue().wait_like(job_.wait);
     channel_.post_control(perf::encode_answer({}));
     while (done_ < posted_ && !tools::interrupted()) {
@@ -144,6 +149,8 @@ class StreamReceiver {
   const Job& job_;
   perf::Progress& progress_;
   Verifier verifier_;
+  const std::size_t piece_bytes_;
+  const std::size_t count_;
   perf::Slots& pieces_;
   std::array<exs_event_t, perf::kEventBatch> events_{};
   tools::Stopwatch watch_;

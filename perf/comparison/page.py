@@ -2,6 +2,7 @@
 """The report of perf/report as one HTML page, beside its charts in one folder; it needs nothing from elsewhere."""
 import html
 import subprocess
+import sys
 
 from comparison.machine import machine_text
 from comparison.paper import PAPER_US
@@ -26,10 +27,14 @@ def page(report):
 
 
 def pictures(report):
-    """In the order of the paper."""
+    """In the order of the paper, then what it does not have."""
     parts = {chart["key"]: picture(chart["key"], chart["title"]) for chart in report["charts"] if chart["series"]}
     parts["figure-10"] = picture("figure-10", "Figure 10: one-way time of 64 bytes by kind") + latency_table(report["latencies"])
-    return "".join(parts[key] for key in sorted(parts, key=lambda key: (int(key.split("-")[1]), key)))
+    return "".join(parts[key] for key in sorted(parts, key=place_of))
+
+
+def place_of(key):
+    return (int(key.split("-")[1]) if key.startswith("figure-") else sys.maxsize, key)
 
 
 def picture(key, title):

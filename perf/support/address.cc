@@ -22,6 +22,7 @@ Socket open_socket(int family, int type, const ConnectionOptions& options) {
   tools::set_provider(socket, options.provider);
   tools::try_to("cannot set the options of a socket", [&] {
     if (options.small_max_bytes > 0) socket.set_limit(EXS_F_SET_SMALL_MAX, options.small_max_bytes);
+    if (options.credits == 0) return;
     socket.set_limit(EXS_F_SET_SEND_CREDITS, options.credits);
     socket.set_limit(EXS_F_SET_RECV_CREDITS, options.credits);
   });

@@ -11,11 +11,6 @@
 namespace perf {
 namespace {
 
-// The library's default, which is the minimum. Control messages are small messages, too, so the small maximum has the same rule.
-constexpr std::uint32_t kCreditsDefault = 32;
-// The maximum for a connection: with the largest small maximum this takes 32 MiB at each end.
-constexpr std::uint32_t kCreditsMax = 1024;
-
 int mode_of(Wait wait) {
   switch (wait) {
     case Wait::adaptive: return EXS_WAIT_ADAPTIVE;
@@ -55,15 +50,15 @@ exs_event_t Queue::expect(int type, const std::string& what, std::int64_t timeou
 }
 
 ConnectionOptions server_options(const std::string& provider) {
-  return {provider, EXS_SMALL_MAX, static_cast<int>(kCreditsMax)};
+  return {provider, EXS_SMALL_MAX, EXS_CREDITS_MAX};
 }
 
-ConnectionOptions client_options(const std::string& provider, const Job& job) {
+ConnectionOptions client_options(const std::string& provider, const Job& job, std::uint32_t credits) {
+  // Control messages are small messages, too, so the library's default is the least.
   const std::size_t small_max_bytes = traits_of(job.kind).in_small_max
                                           ? std::max<std::size_t>(job.size_bytes, kSmallMaxDefaultBytes)
                                           : kSmallMaxDefaultBytes;
-  return {provider, job.kind == Kind::stream ? 0 : small_max_bytes,
-          static_cast<int>(std::clamp(2 * job.depth, kCreditsDefault, kCreditsMax))};
+  return {provider, job.kind == Kind::stream ? 0 : small_max_bytes, static_cast<int>(credits)};
 }
 
 void fail_post(int socket, const char* call, int error) {

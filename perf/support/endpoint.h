@@ -41,12 +41,12 @@ class Queue {
 struct ConnectionOptions {
   std::string provider;
   std::size_t small_max_bytes;  // 0: the library's default
-  int credits;
+  int credits;                  // likewise
 };
 
 // Both ends ask for a number and the smaller one applies, so a server asks for the most and its clients decide.
 ConnectionOptions server_options(const std::string& provider);
-ConnectionOptions client_options(const std::string& provider, const Job& job);
+ConnectionOptions client_options(const std::string& provider, const Job& job, std::uint32_t credits = 0);
 
 Socket listen_on(const std::string& address, std::uint16_t port, const ConnectionOptions& options);
 Socket connect_to(const std::string& host, std::uint16_t port, const ConnectionOptions& options,

@@ -58,9 +58,10 @@ class Connection {
       : job_(job),
         limit_(options.limit),
         queue_(static_cast<int>(2 * (job.depth + kSpareOperations) + kEventBatch), job.wait),
-        channel_(connect_to(host, port, client_options(options.provider, job), queue_), queue_) {
+        channel_(connect_to(host, port, client_options(options.provider, job, options.credits), queue_),
+                 queue_) {
     check_small_max(channel_.socket(), job);
-    ask(channel_, {job, options.limit}, client_options(options.provider, job));
+    ask(channel_, {job, options.limit}, client_options(options.provider, job, options.credits));
     channel_.allow_operations(job.depth + kSpareOperations);
     provider_ = provider_of(channel_.socket());
   }

@@ -146,6 +146,9 @@ void add_options(tools::CommandLine& line, const Benchmark& benchmark, Options& 
   if (benchmark.depth_is_an_option) {
     line.add("--depth", raw.depth, depth_text(benchmark)).between(std::uint64_t{1}, std::uint64_t{kDepthMax});
   }
+  line.add("--credits", options.credits,
+           "Messages that may be on the way each way, fixed; default: the library's, which grow")
+      .between(std::uint64_t{1}, std::uint64_t{EXS_CREDITS_MAX});
   add_limits(line, benchmark, options, raw);
   line.group("Memory and waits");
   add_choice(

@@ -36,6 +36,7 @@ struct Options {
   std::vector<Job> jobs;  // one after the other
   Limit limit;
   std::uint32_t connections = 1;
+  std::uint32_t credits = 0;  // 0: the library's default
   Format format = Format::table;
   bool all_kinds = false;
   bool sweep = false;
