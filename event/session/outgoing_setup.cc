@@ -32,8 +32,7 @@ proto::Agreement widest(const proto::Wishes& wishes) {
           .receive_credits = wishes.receive_credits,
           .small_bytes = wishes.small_bytes,
           .reads_out = wishes.read_depth,
-          .reads_in = wishes.read_depth,
-          .receive_credits_max = wishes.receive_credits_max};
+          .reads_in = wishes.read_depth};
 }
 
 // The private data without what follows the hello, which is about providers.

@@ -11,7 +11,6 @@ Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor>
     : shard_(std::move(shard)),
       descriptor_(std::move(descriptor)),
       operations_max_(operations_max),
-      far_queues_(shard_),
       late_sends_(*shard_, *this, proto::Direction::kSend),
       late_receives_(*shard_, *this, proto::Direction::kReceive),
       polls_(descriptor_) {
@@ -26,6 +25,12 @@ Status Session::admit(proto::Direction direction, bool persistent) {
   }
   if (state != State::kConnected) return Status(ENOTCONN);
   return open_operations(direction).admit(persistent, operations_max_);
+}
+
+// Without memory the queue does not know of the shard, whose engine brings its events then.
+void Session::name_far(EventQueue& queue) noexcept {
+  if (!far_queues_) far_queues_.reset(new (std::nothrow) FarQueues(shard_));
+  if (far_queues_) far_queues_->name(queue);
 }
 
 Status Session::memory_fault() const noexcept {
@@ -58,7 +63,7 @@ bool Session::start_timed(proto::Direction direction, const proto::Operation& op
 
 void Session::poll(const ControlTarget& target, std::uint32_t events) {
   shard_->assert_held();
-  far_queues_.name(*target.queue);
+  names(*target.queue);
   polls_.add(target, events);
   contained([&] { after_step(); });
 }
@@ -164,7 +169,7 @@ void Session::push_outcome(proto::Direction direction, const proto::Operation& o
 
 void Session::receive_pooled(std::shared_ptr<PooledReceive> receive) {
   shard_->assert_held();
-  far_queues_.name(receive->queue());
+  names(receive->queue());
   pooled_ = std::move(receive);
   contained([&] { after_step(); });
 }
@@ -251,7 +256,7 @@ bool Session::end_late(proto::Direction direction, std::uint64_t posted_until_ns
 // Without memory to wait, the shutdown still takes place. Its event reports that it did not wait.
 void Session::add_shutdown(const ControlTarget& target) {
   if (!target.queue) return;
-  far_queues_.name(*target.queue);
+  names(*target.queue);
   try {
     shutdown_targets_.push_back(target);
   } catch (const std::bad_alloc&) {
@@ -260,7 +265,7 @@ void Session::add_shutdown(const ControlTarget& target) {
 }
 
 void Session::add_close(ControlTarget target) {
-  if (target.queue) far_queues_.name(*target.queue);
+  if (target.queue) names(*target.queue);
   close_targets_.push_back(std::move(target));
 }
 

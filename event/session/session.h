@@ -106,7 +106,7 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   }
   FollowUp carry_out(proto::Direction direction, const proto::Operation& operation) final {
     shard_->assert_held();
-    far_queues_.name(*operation.tag.queue);
+    names(*operation.tag.queue);
     const bool waits =
         operation.posted_ns == 0 ? start(direction, operation) : start_timed(direction, operation);
     contained([&] { after_step(); });
@@ -229,7 +229,10 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   }
   void push_control(const ControlTarget& target, int type, int error);
   // A wait for the queue drives the shard of the session from now on, if it is not the queue's home.
-  void names(EventQueue& queue) noexcept { far_queues_.name(queue); }
+  void names(EventQueue& queue) noexcept {
+    if (queue.home().get() != shard_.get()) name_far(queue);
+  }
+  void name_far(EventQueue& queue) noexcept;
   // Keeps the text for error_text().
   void keep_error_text(std::string text) {
     shard_->assert_held();
@@ -303,7 +306,7 @@ class Session : public TransferClient, public PooledSession, private LateOperati
 
   // Thread: shard
   proto::Connection* short_ = nullptr;
-  FarQueues far_queues_;
+  std::unique_ptr<FarQueues> far_queues_;  // null: no operation has named one
   FinishedOperations finished_;
   LateWatch late_sends_;
   LateWatch late_receives_;
@@ -364,7 +367,7 @@ inline bool Session::post_short_receive(EventQueue& queue, Region& region,
     queue.cancel_reservation();
     return false;
   }
-  far_queues_.name(queue);
+  names(queue);
   proto::Operation& operation = receives->append();
   operation = {};
   operation.memory = {receive.address, receive.length_bytes, region.key()};

@@ -56,7 +56,7 @@ Connection::Connection(Role role, const Agreement& agreement, Link& link, Outcom
       sink_(sink),
       slots_(agreement, link),
       outbox_(link, path_.credits, path_.counters, link_depths(agreement).sends),
-      growth_(agreement, path_.credits, slots_),
+      growth_(agreement),
       eager_(agreement.tagged.eager_bytes_out, agreement.tagged.eager_bytes_in),
       sends_(make_sends(tuning)),
       receives_(make_receives(tuning, inbox)) {}
@@ -346,7 +346,7 @@ Status Connection::on_persistence(const wire::Message& message) {
 }
 
 Status Connection::on_growth(const wire::Message& message) {
-  const Status status = growth_.on_control(message, !receives_->has_data());
+  const Status status = growth_.on_control(message, !receives_->has_data(), path_.credits, slots_);
   agreement_.send_credits = path_.credits.send_total();
   return status;
 }
@@ -479,7 +479,8 @@ Status Connection::transmit_pending() {
   if (path_.credits.available() != before) notices_first_ = true;
   if (const Status status = receives_->send_notices(outbox_); !status.ok()) return status;
   if (!close_handshake_.may_probe()) return {};
-  if (const Status status = growth_.send(outbox_, sends_->stalled()); !status.ok()) return status;
+  if (const Status status = growth_.send(outbox_, sends_->stalled(), path_.credits, slots_); !status.ok())
+    return status;
   agreement_.receive_credits = path_.credits.receive_total();
   return probes_.send(outbox_);
 }

@@ -19,29 +19,28 @@ namespace exs::proto {
 // Thread: shard.
 class CreditGrowth {
  public:
-  CreditGrowth(const Agreement& agreement, Credits& credits, Slots& slots);
+  explicit CreditGrowth(const Agreement& agreement);
 
   // MORE or GRANT. `keeps_up`: no message waits for a receive. EPROTO: not spoken on this connection, a question before our answer,
   // an answer unasked, or too many granted.
-  Status on_control(const wire::Message& message, bool keeps_up);
+  Status on_control(const wire::Message& message, bool keeps_up, Credits& credits, Slots& slots);
   // `stalled`: a send waits for a credit.
-  Status send(Outbox& outbox, bool stalled);
+  Status send(Outbox& outbox, bool stalled, Credits& credits, Slots& slots);
 
  private:
-  Status on_grant(std::uint32_t granted);
-  [[nodiscard]] Status make_grant(std::uint32_t& granted);
-  [[nodiscard]] bool is_to_ask(bool stalled) noexcept;
+  Status on_grant(std::uint32_t granted, Credits& credits, Slots& slots);
+  [[nodiscard]] Status make_grant(std::uint32_t& granted, const Credits& credits, Slots& slots) const;
+  [[nodiscard]] bool is_to_ask(bool stalled, const Credits& credits) noexcept;
 
-  Credits& credits_;
-  Slots& slots_;
-  const bool is_spoken_;
-  const std::uint32_t receives_max_;
-  bool is_asked_ = false;  // ours awaits its answer
-  bool answer_due_ = false;
-  bool keeps_up_ = false;          // as the peer's question came
-  bool was_stalled_ = false;       // when it was looked at last
-  std::uint32_t pause_ = 0;        // stalls without a question, after an answer without credits
-  std::uint32_t stalls_left_ = 0;  // of the pause
+  // Small, as each connection has them.
+  const std::uint16_t receives_max_;
+  std::uint16_t pause_ = 0;        // stalls without a question, after an answer without credits
+  std::uint16_t stalls_left_ = 0;  // of the pause
+  const bool is_spoken_ : 1;
+  bool is_asked_ : 1 = false;  // ours awaits its answer
+  bool answer_due_ : 1 = false;
+  bool keeps_up_ : 1 = false;     // as the peer's question came
+  bool was_stalled_ : 1 = false;  // when it was looked at last
 };
 
 }  // namespace exs::proto

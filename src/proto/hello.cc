@@ -98,7 +98,8 @@ Result<Agreement> agree(const Wishes& wishes, std::span<const std::byte> peer_he
   agreement.kind = wishes.kind;
   agreement.send_credits = std::min(ours.send_credits, peer.receive_credits);
   agreement.receive_credits = std::min(ours.receive_credits, peer.send_credits);
-  agreement.receive_credits_max = wishes.receive_credits_max;
+  agreement.receive_credits_max =
+      static_cast<std::uint16_t>(std::min<std::uint32_t>(wishes.receive_credits_max, UINT16_MAX));
   agreement.small_bytes = std::min(ours.small_bytes, peer.small_bytes);
   agreement.reads_out = std::min(ours.read_depth, peer.read_depth);
   agreement.reads_in = agreement.reads_out;

@@ -53,13 +53,13 @@ struct TaggedAgreement {
 struct Agreement {
   std::uint8_t version = 0;
   SocketKind kind = SocketKind::kMessage;
+  // Data messages the peer may have in flight once it has had to wait: our own wish.
+  std::uint16_t receive_credits_max = 0;
   std::uint32_t send_credits = 0;     // data messages we may have in flight
   std::uint32_t receive_credits = 0;  // data messages the peer may have in flight
   std::uint32_t small_bytes = 0;      // longest immediate message, both ways
   std::uint32_t reads_out = 0;
   std::uint32_t reads_in = 0;
-  // Data messages the peer may have in flight once it has had to wait: our own wish.
-  std::uint32_t receive_credits_max = 0;
   TaggedAgreement tagged{};  // kTagged
 };
 

@@ -41,11 +41,11 @@ Slots::Slots(const Agreement& agreement, Link& link)
     : link_(link),
       first_count_(slot_count(agreement)),
       count_(first_count_),
-      slot_bytes_(slot_bytes(agreement)) {}
+      slot_bytes_(static_cast<std::uint32_t>(slot_bytes(agreement))) {}
 
 Status Slots::post_all() {
   if (slot_bytes_ <= kHeapBytesMax) last_.reset(new std::byte[slot_bytes_]);  // untouched
-  Result<Pages> memory = Pages::map((count_ - (last_ ? 1 : 0)) * slot_bytes_);
+  Result<Pages> memory = Pages::map(std::size_t{count_ - (last_ ? 1U : 0U)} * slot_bytes_);
   if (!memory) {
     log(LogLevel::kError,
         "no memory for the {} receive slots of a connection: {} (limits of the process, vm.max_map_count?)",
@@ -60,13 +60,14 @@ Status Slots::post_all() {
 }
 
 Result<bool> Slots::grow(std::uint32_t more) {
-  Result<Pages> memory = Pages::map(more * slot_bytes_);
+  Result<Pages> memory = Pages::map(std::size_t{more} * slot_bytes_);
   if (!memory) return false;
-  make_room(added_, added_.size() + 1);
+  if (!added_) added_ = std::make_unique<std::vector<Added>>();
+  make_room(*added_, added_->size() + 1);
   if (!link_.grow_receives(more)) return false;
   const std::uint64_t first = count_;
   count_ += more;
-  added_.push_back({count_, std::move(*memory)});
+  added_->push_back({count_, std::move(*memory)});
   for (std::uint64_t slot = first; slot < count_; ++slot) {
     if (const Status status = post(slot); !status.ok()) return failure(status);
   }
@@ -75,7 +76,7 @@ Result<bool> Slots::grow(std::uint32_t more) {
 
 std::byte* Slots::start_of_added(std::uint64_t slot) const noexcept {
   std::uint64_t first = first_count_;
-  for (const Added& added : added_) {
+  for (const Added& added : *added_) {
     if (slot < added.end) return added.memory.start() + (slot - first) * slot_bytes_;
     first = added.end;
   }

@@ -72,12 +72,12 @@ class Slots {
 
   Link& link_;
   const std::uint32_t first_count_;
-  std::uint64_t count_;
-  const std::size_t slot_bytes_;
-  std::vector<Added> added_;
-  Pages memory_;                       // of the first slots but `last_`
-  std::unique_ptr<std::byte[]> last_;  // null: slots are long
+  std::uint32_t count_;
+  const std::uint32_t slot_bytes_;
   bool retired_ = false;
+  std::unique_ptr<std::vector<Added>> added_;  // null: none
+  Pages memory_;                               // of the first slots but `last_`
+  std::unique_ptr<std::byte[]> last_;          // null: slots are long
 };
 
 }  // namespace exs::proto

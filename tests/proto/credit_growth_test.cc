@@ -14,7 +14,7 @@ using wire::MessageType;
 
 namespace credit_growth_test {
 
-Agreement growing(std::uint32_t most, std::uint8_t version = wire::kVersionMax) {
+Agreement growing(std::uint16_t most, std::uint8_t version = wire::kVersionMax) {
   Agreement agreement = agreement_of(2, 8, 4);
   agreement.version = version;
   agreement.receive_credits_max = most;

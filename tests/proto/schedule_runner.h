@@ -139,7 +139,7 @@ class ScheduleRunner {
     agreement.receive_credits = shape.back_credits;
     agreement.kind = kind;
     if (shape.credits_max > 0 && kind != SocketKind::kTagged) agreement.version = wire::kVersionMax;
-    agreement.receive_credits_max = shape.credits_max;
+    agreement.receive_credits_max = static_cast<std::uint16_t>(shape.credits_max);
     for (unsigned i = 0; i < 2; ++i) {
       const Agreement ours = i == 0 ? agreement : mirrored(agreement);
       End& end = ends_[i];
