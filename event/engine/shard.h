@@ -57,7 +57,7 @@ namespace exs {
 
 struct CallersEvents;
 
-// Of a process.
+// A process has at most so many shards.
 inline constexpr std::size_t kShardsMax = 64;
 
 class Shard final : public std::enable_shared_from_this<Shard>, private EngineClient, private Company {
