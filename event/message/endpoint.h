@@ -22,6 +22,7 @@
 #include "event/message/peer.h"
 #include "event/message/peer_table.h"
 #include "event/message/tagged_acceptor.h"
+#include "event/queue/spin_choice.h"
 
 namespace exs {
 
@@ -166,7 +167,11 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   // Calls `tell` with the message that is there.
   template <typename Tell>
   bool find_kept(const match::Criteria& criteria, exm_message_t* taken, Tell&& tell);
+  bool looks_briefly();
   bool found_at_first(Waiting& waiting);
+  bool found_by_driving(Waiting& waiting, std::uint64_t now_ns);
+  std::uint64_t spin(Waiting& waiting, std::uint64_t start_ns, std::uint64_t deadline_ns);
+  Status sleep_until(Waiting& waiting, std::uint64_t now_ns, std::uint64_t deadline_ns);
   Status wait_for(Waiting& waiting, std::int64_t timeout_ns);
   template <typename Look>
   Status wait_until(Look&& look, std::int64_t timeout_ns);
@@ -196,6 +201,10 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   std::atomic<std::uint32_t> polled_{0};  // how many; written under the drive lock
   std::atomic<std::uint32_t> takes_{0};   // by poll()
   std::unique_ptr<Bell> bell_;            // of poll_descriptor()
+
+  // Of threads that wait.
+  std::atomic<std::uint32_t> first_looks_{0};
+  SpinChoice spin_choice_;
 
   LeafLock naps_lock_;
   std::vector<std::unique_ptr<Nap>> naps_ EXS_GUARDED_BY(naps_lock_);

@@ -5,13 +5,17 @@
 
 #include "base/refusal.h"
 #include "event/message/endpoint.h"
+#include "event/queue/callers_events.h"
 
 namespace exs {
 namespace {
 
 // Asking for the time costs as much as a look at shared memory.
 constexpr unsigned kLooksPerTime = 8;
-constexpr unsigned kFirstLooks = 8;
+// How often a thread looks at memory before it lets others at the shard.
+constexpr unsigned kBriefLooks = 64;
+// One of so many first looks is at everything: at time, and at the ports that showed nothing of late.
+constexpr std::uint32_t kFirstLooksPerDrive = 16;
 // Looks before the engine takes over for a program that sleeps on the descriptor.
 constexpr int kLooksPerArm = 4;
 
@@ -31,36 +35,64 @@ class Endpoint::Waiting {
   ~Waiting() = default;
 };
 
+// False: the thread has to drive.
+bool Endpoint::looks_briefly() {
+  CallersEvents none;
+  return shard_->look_briefly(kBriefLooks, none, none.is_full);
+}
+
 // Arrivals in shared memory are found at once, without asking for the time.
 bool Endpoint::found_at_first(Waiting& waiting) {
-  for (unsigned i = 0; i < kFirstLooks && shard_->poll_memory(true, ReadyPorts()); ++i) {
-    if (waiting.is_over()) return true;
+  const std::uint32_t looks = first_looks_.load(std::memory_order_relaxed) + 1;
+  first_looks_.store(looks, std::memory_order_relaxed);  // a concurrent count may be lost
+  if (looks % kFirstLooksPerDrive == 0 || !looks_briefly()) look_at_arrivals();
+  return waiting.is_over();
+}
+
+bool Endpoint::found_by_driving(Waiting& waiting, std::uint64_t now_ns) {
+  shard_->drive(now_ns, true);
+  for (unsigned i = 1; i < kLooksPerTime && !waiting.is_over(); ++i) {
+    if (!looks_briefly()) shard_->drive(now_ns, true);
   }
   return waiting.is_over();
 }
 
-Status Endpoint::wait_for(Waiting& waiting, std::int64_t timeout_ns) {
-  if (waiting.is_over() || found_at_first(waiting)) return Status();
-  const Clock& clock = shard_->clock();
-  const std::uint64_t start_ns = clock.now_ns();
-  const std::uint64_t deadline_ns =
-      timeout_ns < 0 ? kNoDeadline : start_ns + static_cast<std::uint64_t>(timeout_ns);
+// Returns when the wait is over, or the thread has looked long enough in vain.
+std::uint64_t Endpoint::spin(Waiting& waiting, std::uint64_t start_ns, std::uint64_t deadline_ns) {
   std::uint64_t now_ns = start_ns;
   std::uint64_t arrivals = shard_->arrivals();
-  std::uint64_t spin_end_ns = start_ns + options_.spin_ns;
+  std::uint64_t end_ns = start_ns + options_.spin_ns;
   do {
-    for (unsigned i = 0; i < kLooksPerTime; ++i) {
-      shard_->drive(now_ns, true);
-      if (waiting.is_over()) return Status();
-    }
-    now_ns = clock.now_ns();
+    if (found_by_driving(waiting, now_ns)) break;
+    now_ns = shard_->clock().now_ns();
     // The rest of a partial message may arrive soon.
     if (arrivals != shard_->arrivals()) {
       arrivals = shard_->arrivals();
-      spin_end_ns = now_ns + options_.spin_ns;
+      end_ns = now_ns + options_.spin_ns;
     }
-  } while (now_ns < std::min(spin_end_ns, deadline_ns));
+  } while (now_ns < std::min(end_ns, deadline_ns));
+  return now_ns;
+}
 
+Status Endpoint::wait_for(Waiting& waiting, std::int64_t timeout_ns) {
+  if (waiting.is_over() || found_at_first(waiting)) {
+    spin_choice_.took(1);
+    return Status();
+  }
+  const std::uint64_t start_ns = shard_->clock().now_ns();
+  const std::uint64_t deadline_ns =
+      timeout_ns < 0 ? kNoDeadline : start_ns + static_cast<std::uint64_t>(timeout_ns);
+  const bool spins = options_.spin_ns > 0 && spin_choice_.is_to_spin();
+  const std::uint64_t spun_ns = spins ? spin(waiting, start_ns, deadline_ns) : start_ns;
+  const bool sleeps = !waiting.is_over();
+  const Status status = sleeps ? sleep_until(waiting, spun_ns, deadline_ns) : Status();
+  if (!waiting.is_over()) return status.ok() ? Status(ETIMEDOUT) : status;
+  spin_choice_.took(1);
+  spin_choice_.ended(spins, sleeps, start_ns, sleeps ? shard_->clock().now_ns() : spun_ns);
+  return Status();
+}
+
+Status Endpoint::sleep_until(Waiting& waiting, std::uint64_t now_ns, std::uint64_t deadline_ns) {
   auto nap = take_nap();
   Status status;
   while (status.ok() && !waiting.is_over() && now_ns < deadline_ns) {
@@ -71,11 +103,10 @@ Status Endpoint::wait_for(Waiting& waiting, std::int64_t timeout_ns) {
     if (!is_due && !waiting.is_over()) status = nap->sleep(WaitLimit::until(deadline_ns));
     shard_->inspect([&] { waiting.unwatch(*nap); });
     nap->end();
-    now_ns = clock.now_ns();
+    now_ns = shard_->clock().now_ns();
   }
   give_back(std::move(nap));
-  if (waiting.is_over()) return Status();
-  return status.ok() ? Status(ETIMEDOUT) : status;
+  return status;
 }
 
 Status Endpoint::wait(std::span<Request* const> requests, std::size_t enough, std::int64_t timeout_ns) {
