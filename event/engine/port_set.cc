@@ -92,7 +92,8 @@ void PortSet::note_arrivals(PortSlot& slot, std::uint64_t now_ns) {
                   std::memory_order_relaxed);
   slot.arrivals = arrivals;
   slot.busy_ns = busy_ns_ = now_ns;
-  shown_ = slot.port->shows_in_memory() ? &slot : nullptr;
+  shown_ = &slot;
+  looks_in_a_row_ = slot.port->looks_in_a_row();
 }
 
 void PortSet::flush() {

@@ -69,10 +69,10 @@ class PortSet {
   void poll_all(std::uint64_t now_ns, const ReadyPorts& ready);
   // Polls memory, and the `ready` ports. `now_ns` may be slightly old. False: something needs poll_all().
   [[nodiscard]] bool poll_memory(std::uint64_t now_ns, const ReadyPorts& ready);
-  // look_at_memory() may find something.
-  [[nodiscard]] bool has_shown_memory() const { return shown_ != nullptr; }
+  // How often has_news() may be called in a row. 0: it may not.
+  [[nodiscard]] unsigned looks_in_a_row() const { return looks_in_a_row_; }
   // Of the port that was the last to show something: it has more.
-  [[nodiscard]] bool has_news() const { return shown_->port->has_news(); }
+  [[nodiscard]] bool has_news() { return shown_->port->has_news(); }
   // Takes in what that port has, until it is enough. True: there are completions to take. The next poll counts the arrivals.
   [[nodiscard]] bool take_news(const bool& enough) {
     const bool is_all = shown_->port->take_news(enough);
@@ -118,8 +118,9 @@ class PortSet {
   std::array<Reason, kRoles.size()> missing_;
   Readiness* readiness_ = nullptr;
   std::array<Completion, 64>
-      completions_;            // a member, because initializing it on every call takes measurable time
-  PortSlot* shown_ = nullptr;  // the last to show something, if it shows that in memory
+      completions_;              // a member, because initializing it on every call takes measurable time
+  PortSlot* shown_ = nullptr;    // the last to show something
+  unsigned looks_in_a_row_ = 0;  // at that
   bool armed_ = false;
   std::uint64_t busy_ns_ = 0;               // when something last arrived at any port
   std::atomic<std::uint64_t> arrivals_{0};  // a hint, written by the shard and read by waiting threads

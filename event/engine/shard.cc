@@ -93,10 +93,10 @@ void Shard::post(TransferClient& client, proto::Direction direction, const proto
   release_and_combine();
 }
 
-// The first post of a burst leaves at once: it may be all there is.
+// A thread that neither posts again nor polls for a while sends no burst.
 bool Shard::joins_burst(std::size_t bytes) {
   const std::uint64_t now_ns = time_.clock.now_ns();
-  const bool is_first = posts_in_burst_ == 0 || now_ns - last_post_ns_ > kSameBurstNs;
+  const bool is_first = now_ns - last_post_ns_ > kSameBurstNs;
   last_post_ns_ = now_ns;
   ++posts_in_burst_;
   bytes_in_burst_ += bytes;
@@ -167,6 +167,7 @@ void Shard::drive(std::uint64_t now_ns, bool keeps_engine_off, const ReadyPorts&
 
 void Shard::poll_and_settle(std::uint64_t now_ns, const ReadyPorts& ready) {
   polled_ns_ = now_ns;
+  ++polls_;
   const bool is_turn_of_all = memory_polls_ >= kMemoryPollsPerDrive;
   memory_polls_ = 0;
   run_commands();
@@ -184,6 +185,7 @@ void Shard::poll_and_settle(std::uint64_t now_ns, const ReadyPorts& ready) {
 // everything.
 bool Shard::poll_memory_and_settle(const ReadyPorts& ready) {
   if (++memory_polls_ >= kMemoryPollsPerDrive || watch_.has_sleepers()) return false;
+  ++polls_;
   run_commands();
   end_burst();
   const bool all = ports_.poll_memory(polled_ns_, ready);
@@ -194,13 +196,15 @@ bool Shard::poll_memory_and_settle(const ReadyPorts& ready) {
 
 bool Shard::look_briefly(unsigned looks, CallersEvents& caller, const bool& is_full) {
   if (!lock_.try_lock()) return false;
-  const bool is_brief = ports_.has_shown_memory() && !commands_.waiting() && !watch_.has_sleepers();
+  const unsigned most = std::min(looks, ports_.looks_in_a_row());
+  const bool is_brief = most > 0 && !commands_.waiting() && !watch_.has_sleepers();
   if (is_brief) {
     watch_.note_memory_poll();
-    unsigned left = looks;
+    ++polls_;
+    unsigned left = most;
     while (!ports_.has_news() && --left > 0 && !commands_.waiting()) continue;
     if (left > 0 && (take_news_for(caller, is_full) || has_remains())) settle();
-    if (left != looks) end_brief_look();
+    if (left != most) end_brief_look();
   }
   release_and_combine();
   return is_brief;
@@ -215,7 +219,7 @@ void Shard::end_brief_look() {
 
 bool Shard::take_news() noexcept {
   lock_.assert_held();
-  if (!ports_.has_shown_memory() || !ports_.has_news()) return false;
+  if (ports_.looks_in_a_row() == 0 || !ports_.has_news()) return false;
   contain(
       [this]() EXS_NO_THREAD_SAFETY_ANALYSIS {
         const bool is_enough = false;
@@ -420,11 +424,6 @@ bool Shard::is_expected() {
   if (engine_.stands_by() && !bursts_.poster_overdue()) return true;
   if (is_first) bursts_.hold_nothing();
   return false;
-}
-
-std::uint64_t Shard::polled_ns() {
-  lock_.assert_held();
-  return polled_ns_;
 }
 
 void Shard::end_burst() {

@@ -14,8 +14,8 @@
 //     a leader, the engine parks. A leader that leaves sets the alarm, once in a millisecond however often
 //     leaders come and go.
 //  4. A session may hold bytes back until the burst of its poster ends, so that many small sends leave
-//     together. If a flush is a system call, the shard holds the flushes of a burst back, except that of the first
-//     post (FollowUp::kAtLeisure). The burst ends when a waiting thread or the engine polls the network. While the
+//     together. If a flush is a system call, the shard holds the flushes of a burst back, except that of each session's
+//     first post (FollowUp::kAtLeisure): those of several sessions would be as many calls later. The burst ends when a waiting thread or the engine polls the network. While the
 //     engine stands by, its alarm is at most a millisecond ahead and ends the burst; otherwise combining_pending()
 //     sets the alarm. So no byte is held for ever, and a thread that posts and dequeues makes no system call for
 //     it. If the engine had to end the last burst of a poster, the alarm is set in any case.
@@ -156,9 +156,9 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
     release_and_combine();
     return done;
   }
-  // A look at the memory of the port that was last seen to show something there. Needs no time, and is no poll of anything else: looks
-  // at the others must come within a moment. Looks so often, or until there is something. False: there is no such port, another thread
-  // drives, or more is to be done.
+  // A look at what last showed something: the memory of a port, or one socket. Needs no time, and is no poll of anything else: looks
+  // at the others must come within a moment. Looks so often at most, or until there is something. False: there is no such port, another
+  // thread drives, or more is to be done.
   // What comes for `caller` goes straight to it, and the look ends once that is full.
   [[nodiscard]] bool look_briefly(unsigned looks, CallersEvents& caller, const bool& is_full);
   // A count that grows whenever something has arrived from the network.
@@ -176,7 +176,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   void stop_following() { watch_.stop_following(); }
 
   // --- Thread: shard ---
-  // Takes in what memory shows at this moment, with the consequences. False: there was nothing.
+  // Takes in what a brief look finds, with the consequences. False: there was nothing.
   bool take_news() noexcept EXS_REQUIRES(lock_);
   // The array that receives are to complete into, of the thread that looks briefly at this moment. Null: no thread does.
   [[nodiscard]] CallersEvents* caller() const noexcept EXS_REQUIRES(lock_) { return caller_; }
@@ -199,10 +199,14 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   // Notifies `client` once when this burst ends, unless it leaves before.
   void begin_burst(BurstClient& client) EXS_REQUIRES(lock_);
   void leave_burst(BurstClient& client) EXS_REQUIRES(lock_);
+  // The number of polls of the network, by any thread and of any kind.
+  [[nodiscard]] std::uint64_t polls() const noexcept EXS_REQUIRES(lock_) { return polls_; }
+  // A message that may have company has left by itself.
+  void note_post() noexcept EXS_REQUIRES(lock_) { last_post_ns_ = time_.clock.now_ns(); }
   // Call it when a client holds bytes back, so that the burst ends soon.
   void combining_pending() EXS_REQUIRES(lock_);
   // The time of the last network poll by any thread.
-  [[nodiscard]] std::uint64_t polled_ns() EXS_REQUIRES(lock_);
+  [[nodiscard]] std::uint64_t polled_ns() const noexcept EXS_REQUIRES(lock_) { return polled_ns_; }
   // A program sleeps on the ports' descriptors by itself, and drives when one of them is readable. It counts as a sleeper
   // until end_outside_sleep(). False: there is work already. No timer ends its sleep: those are the engine's.
   [[nodiscard]] bool begin_outside_sleep() EXS_REQUIRES(lock_);
@@ -280,6 +284,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   Bursts bursts_;  // Thread: shard, except for the methods that say otherwise
   std::uint64_t sleeping_until_ns_ EXS_GUARDED_BY(lock_) = 0;  // the deadline that the watching thread knows
   std::uint64_t polled_ns_ EXS_GUARDED_BY(lock_) = 0;
+  std::uint64_t polls_ EXS_GUARDED_BY(lock_) = 0;
   CallersEvents* caller_ EXS_GUARDED_BY(lock_) = nullptr;  // of the thread that looks briefly
   unsigned memory_polls_ EXS_GUARDED_BY(lock_) = 0;  // since the last poll of everything, or the last sleep
 };

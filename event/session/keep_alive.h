@@ -44,11 +44,11 @@ class KeepAlive {
     if (proof == SilentPeriods::Proof::kIsSilent) silent_(Silence::kOnePeriod);
   }
 
+  bool heard_ = false;  // in this period
   Shard& shard_;
   const Silent silent_;
   std::weak_ptr<void> owner_;
   SilentPeriods periods_;
-  bool heard_ = false;  // in this period
   Deadline due_{[this](std::uint64_t now_ns) {
     try {
       end_period(now_ns);

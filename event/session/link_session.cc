@@ -16,11 +16,11 @@ namespace exs {
 LinkSession::LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                          const SessionOptions& options)
     : Session(std::move(shard), std::move(descriptor), options.operations_max),
-      options_(options),
-      route_(this->shard()->providers(), options.choice),
+      nodelay_(options.nodelay),
       keepalive_(*this->shard(), [this](KeepAlive::Silence silence) { peer_is_silent(silence); }),
       burst_(*this->shard(), *this),
-      nodelay_(options.nodelay) {}
+      options_(options),
+      route_(this->shard()->providers(), options.choice) {}
 
 LinkSession::~LinkSession() = default;
 
@@ -126,6 +126,7 @@ Status LinkSession::start_connection(proto::Role role, Carrier carrier) {
       std::make_unique<proto::Connection>(role, carrier.agreement, *link_, *this, proto::Tuning{}, end_);
   if (!is_stream()) link_->show_messages_to(*this);
   if (!is_stream() && !is_tagged()) carry_short(connection_.get());
+  combine_short(combines_posts());
   if (nodelay_) connection_->set_nodelay(true);
   const Status status = connection_->start();
   if (!status.ok()) end(status);
@@ -238,6 +239,7 @@ void LinkSession::burst_ended() {
 void LinkSession::set_nodelay(bool nodelay) {
   shard()->assert_held();
   nodelay_ = nodelay;
+  combine_short(combines_posts());
   contained([&] {
     if (connection_) connection_->set_nodelay(nodelay);
   });
@@ -267,7 +269,7 @@ bool LinkSession::take(const ArrivingMessage& message) {
     is_taken = connection_->take_short(message, deliver) || connection_->take(message);
     if (!is_taken) return;
     keepalive_.heard();
-    if (has_more_to_report() || maps_ || is_tagged()) after_step();
+    if (has_more_to_report() || maps_ || end_ != nullptr) after_step();
   });
   return is_taken;
 }
@@ -282,7 +284,7 @@ void LinkSession::handle(const Completion& completion) {
 }
 
 void LinkSession::set_connected() {
-  if (link_->sends_now() && !is_stream()) allow_send_now();
+  if (link_->sends_short() && !is_stream()) allow_send_short();
   set_state(State::kConnected);
 }
 

@@ -137,14 +137,21 @@ class LinkSession final : public Session,
   void begin_close(std::uint64_t linger_ns);
   void end(Status why);
 
-  const SessionOptions options_;
-
-  // Thread: shard
-  std::uint64_t token_ = 0;
-  Route route_;
-  std::shared_ptr<ConnectionSetup> setup_;  // null once there is a link
+  // Thread: shard. What every short message touches comes first, as in Session.
   std::unique_ptr<Link> link_;
   std::unique_ptr<proto::Connection> connection_;
+  std::unique_ptr<WindowMaps> maps_;  // null: nothing was ever mapped
+  TaggedEnd* end_ = nullptr;          // messages with tags: whose it is
+  bool peer_stopped_ = false;         // it receives no more
+  bool close_overdue_ = false;
+  bool nodelay_ = false;
+  KeepAlive keepalive_;
+  Burst burst_;
+
+  const SessionOptions options_;
+  std::uint64_t token_ = 0;
+  Route route_;
+  std::shared_ptr<ConnectionSetup> setup_;          // null once there is a link
   std::atomic<const Provider*> provider_{nullptr};  // of the link, once that is established
   // Null: the descriptor knows them. Written before the state is kConnected.
   std::unique_ptr<AddressPair> ends_;
@@ -153,14 +160,7 @@ class LinkSession final : public Session,
   proto::Agreement last_agreement_;
   // Limits the wait for the peer's first message, then the close.
   Deadline limit_{[this](std::uint64_t) { contained([this] { limit_is_over(); }); }};
-  KeepAlive keepalive_;
-  Burst burst_;
   ControlTarget connect_target_;
-  std::unique_ptr<WindowMaps> maps_;  // null: nothing was ever mapped
-  TaggedEnd* end_ = nullptr;          // messages with tags: whose it is
-  bool peer_stopped_ = false;         // it receives no more
-  bool close_overdue_ = false;
-  bool nodelay_ = false;
 };
 
 }  // namespace exs

@@ -11,9 +11,9 @@ Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor>
     : shard_(std::move(shard)),
       descriptor_(std::move(descriptor)),
       operations_max_(operations_max),
+      polls_(descriptor_),
       late_sends_(*shard_, *this, proto::Direction::kSend),
-      late_receives_(*shard_, *this, proto::Direction::kReceive),
-      polls_(descriptor_) {
+      late_receives_(*shard_, *this, proto::Direction::kReceive) {
   close_targets_.reserve(1);
 }
 

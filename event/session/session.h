@@ -112,8 +112,10 @@ class Session : public TransferClient, public PooledSession, private LateOperati
     contained([&] { after_step(); });
     if (has_pooled() || !polls_.empty()) return FollowUp::kAtOnce;
     if (waits) return FollowUp::kNothing;
-    return direction == proto::Direction::kSend && may_wait(operation) ? FollowUp::kAtLeisure
-                                                                       : FollowUp::kAtOnce;
+    if (direction != proto::Direction::kSend || !may_wait(operation)) return FollowUp::kAtOnce;
+    if (follows_send()) return FollowUp::kAtLeisure;
+    note_send();
+    return FollowUp::kAtOnce;
   }
   // Pushes EXS_EVT_POLL, now or after the step that makes the socket ready for one of `events`.
   void poll(const ControlTarget& target, std::uint32_t events);
@@ -249,11 +251,13 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   void tell_closed(int error);
   void set_state(State state) { state_ = state; }
   // Call it once connected.
-  void allow_send_now() { sends_now_ = true; }
+  void allow_send_short() { sends_short_ = true; }
   void allow_read_now(bool may) { reads_now_.store(may, std::memory_order_relaxed); }
   void set_small_bytes(std::size_t bytes) { small_bytes_ = bytes; }
   // The connection that carries short messages from now on. Null: none does.
   void carry_short(proto::Connection* connection) noexcept { short_ = connection; }
+  // Whether short sends cost less if they leave together.
+  void combine_short(bool combines) noexcept { combines_short_ = combines; }
 
  private:
   LateWatch& watch(proto::Direction direction) {
@@ -272,6 +276,16 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   // A send may wait for others and leave with them, unless its poster sleeps on a descriptor before it drives
   // again.
   [[nodiscard]] bool may_wait(const proto::Operation& operation) const noexcept;
+  // Of sends that follow each other without a poll of the network, only the first leaves alone.
+  [[nodiscard]] bool follows_send() const noexcept {
+    shard_->assert_held();
+    return sent_after_poll_ == shard_->polls();
+  }
+  void note_send() noexcept {
+    shard_->assert_held();
+    sent_after_poll_ = shard_->polls();
+    shard_->note_post();
+  }
   proto::ShortSend send_short_once(EventQueue& queue, const ShortTransfer& send) noexcept;
   bool post_short_receive(EventQueue& queue, Region& region, const ShortTransfer& receive) noexcept;
   bool start_timed(proto::Direction direction, const proto::Operation& operation);
@@ -290,41 +304,45 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   const std::shared_ptr<Shard> shard_;
   const std::shared_ptr<KernelDescriptor> descriptor_;
 
+  // What every short message touches comes first: of many connections at a time, no cache holds more.
   // Read by posting threads to refuse early; written by the shard (and the counts by both). What a thread
   // misses because it read a moment too soon ends in an event instead of an errno.
   std::atomic<State> state_{State::kIdle};
   std::atomic<bool> sending_ended_{false};
-  std::atomic<bool> sends_now_{false};  // messages may leave at once
-  std::atomic<bool> reads_now_{false};  // the peer's memory may be read at once
-  std::atomic<std::size_t> small_bytes_{0};
+  std::atomic<bool> sends_short_{false};  // messages may leave by send_short()
+  std::atomic<bool> reads_now_{false};    // the peer's memory may be read at once
+  std::atomic<bool> sends_limited_{false};
+  std::atomic<bool> receives_limited_{false};
+  bool combines_short_ = false;  // thread: shard
   std::atomic<std::uint32_t> operations_max_;
   OpenOperations open_sends_;
   OpenOperations open_receives_;
-  std::atomic<bool> sends_limited_{false};
-  std::atomic<bool> receives_limited_{false};
-  SnapshotCounters snapshot_counters_;
 
   // Thread: shard
   proto::Connection* short_ = nullptr;
-  std::unique_ptr<FarQueues> far_queues_;  // null: no operation has named one
+  std::uint64_t sent_after_poll_ = UINT64_MAX;  // the last poll before the last send that may have company
   FinishedOperations finished_;
+  std::shared_ptr<PooledReceive> pooled_;
+  OpenPolls polls_;
+  std::vector<ControlTarget> shutdown_targets_;
+  StallTime stall_time_;
+  std::unique_ptr<FarQueues> far_queues_;  // null: no operation has named one
   LateWatch late_sends_;
   LateWatch late_receives_;
-  OpenPolls polls_;
-  std::shared_ptr<PooledReceive> pooled_;
   int end_error_ = 0;
-  std::vector<ControlTarget> shutdown_targets_;
   std::vector<ControlTarget> close_targets_;
   std::function<void(Session&)> on_closed_;
-  StallTime stall_time_;
   std::string error_text_;
+
+  std::atomic<std::size_t> small_bytes_{0};
+  SnapshotCounters snapshot_counters_;  // thread: any
 };
 
 // ---------------------------------------------------------------- short messages, in one piece with their callers
 
 // A thread that sends and sends sees no credit that has come, unless it looks for one here.
 inline bool Session::send_short(EventQueue& queue, const ShortTransfer& send) noexcept {
-  if (!sends_now_.load(std::memory_order_relaxed) || sending_ended_.load(std::memory_order_relaxed))
+  if (!sends_short_.load(std::memory_order_relaxed) || sending_ended_.load(std::memory_order_relaxed))
     return false;
   return shard_->short_step([&] {
     using proto::ShortSend;
@@ -338,13 +356,15 @@ inline bool Session::send_short(EventQueue& queue, const ShortTransfer& send) no
 inline proto::ShortSend Session::send_short_once(EventQueue& queue, const ShortTransfer& send) noexcept {
   proto::ShortSend sent = proto::ShortSend::kNot;
   const auto leave = [&] {
-    if (short_ != nullptr) sent = short_->send_short({send.address, send.length_bytes, {}});
+    if (short_ == nullptr || (combines_short_ && follows_send())) return false;
+    sent = short_->send_short({send.address, send.length_bytes, {}});
     return sent == proto::ShortSend::kSent;
   };
   const auto make = [&](exs_event_t& event) { make_sent_event(event, descriptor_->number(), send); };
   const bool has_left =
       send.no_event ? queue.do_if_free(leave) : queue.push_at_once(leave, make, descriptor_);
   if (has_left) ++finished_.sends;
+  if (has_left && combines_short_) note_send();
   return sent;
 }
 

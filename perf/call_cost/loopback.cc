@@ -88,7 +88,7 @@ class LoopbackLink final : public exs::Link {
   bool send_short(std::span<const std::byte> header, LocalSlice payload) noexcept override {
     return send_now(header, payload).ok();
   }
-  [[nodiscard]] bool sends_now() const noexcept override { return true; }
+  [[nodiscard]] bool sends_short() const noexcept override { return true; }
   void show_messages_to(exs::MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override {
     receives_.push_back({into, token});
@@ -174,7 +174,7 @@ void LoopbackPort::ring() {
   [[maybe_unused]] const auto written = ::write(bell_.get(), &one, sizeof one);
 }
 
-bool LoopbackPort::has_news() const noexcept {
+bool LoopbackPort::has_news() noexcept {
   return std::any_of(links_.begin(), links_.end(), [](const LoopbackLink* link) { return link->has_news(); });
 }
 

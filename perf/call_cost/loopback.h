@@ -25,8 +25,8 @@ class LoopbackPort final : public exs::Port, private exs::Connector {
   void flush() override {}
   void progress(std::uint64_t now_ns) override;
   bool poll_memory(bool rang) override;
-  [[nodiscard]] bool shows_in_memory() const noexcept override { return true; }
-  [[nodiscard]] bool has_news() const noexcept override;
+  [[nodiscard]] unsigned looks_in_a_row() const noexcept override { return 64; }
+  [[nodiscard]] bool has_news() noexcept override;
   [[nodiscard]] bool has_completions() const noexcept override { return !ready_.empty(); }
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return arrivals_; }
   std::size_t poll(std::span<exs::Completion> out) override;

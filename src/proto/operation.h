@@ -149,10 +149,10 @@ class OutcomeSink {
 struct Counters {
   std::uint64_t sends_done = 0, receives_done = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0;
-  std::uint64_t adverts_sent = 0, adverts_received = 0;
-  std::uint64_t acks_sent = 0, acks_received = 0;
   std::uint64_t immediates_sent = 0, immediate_bytes = 0;
   std::uint64_t copied_bytes = 0, direct_bytes = 0;
+  std::uint64_t adverts_sent = 0, adverts_received = 0;
+  std::uint64_t acks_sent = 0, acks_received = 0;
   std::uint64_t credit_messages_sent = 0, credit_stalls = 0;
   std::uint64_t reads_posted = 0, control_messages_sent = 0;
   std::uint64_t writes_posted = 0, notices_sent = 0, notices_received = 0;

@@ -179,8 +179,8 @@ class Link {
   }
   // Many posts that are flushed together cost less than separate ones.
   [[nodiscard]] virtual bool gains_by_company() const noexcept { return false; }
-  // send_now() may succeed at some time.
-  [[nodiscard]] virtual bool sends_now() const noexcept { return false; }
+  // send_short() may succeed at some time.
+  [[nodiscard]] virtual bool sends_short() const noexcept { return false; }
   // Messages may be shown to `taker` first from now on. `taker` outlives close().
   virtual void show_messages_to(MessageTaker& /*taker*/) {}
   // Offers memory for one message, of any length that may come: which posted receive takes the next one is
@@ -269,12 +269,12 @@ class Port {
   // readable, which is worth one system call if that may be all it takes. False: it rang for something that
   // only progress() finds.
   virtual bool poll_memory(bool rang) { return !rang; }
-  // poll_memory() finds what arrives, and has_news() tells.
-  [[nodiscard]] virtual bool shows_in_memory() const noexcept { return false; }
-  // poll_memory() would find something to do. The cheapest look there is.
-  [[nodiscard]] virtual bool has_news() const noexcept { return true; }
-  // As poll_memory(false), but may stop as soon as `enough`, which a MessageTaker sets: what comes next may still be on its way between
-  // two processors, and to look for it would cost what a message costs.
+  // How often has_news() may be called in a row before other work has waited too long, some microseconds at most. 0: it tells nothing.
+  [[nodiscard]] virtual unsigned looks_in_a_row() const noexcept { return 0; }
+  // take_news() would find something to do. The cheapest look there is, at what showed something last.
+  [[nodiscard]] virtual bool has_news() noexcept { return true; }
+  // Takes in what has_news() told of, but may stop as soon as `enough`, which a MessageTaker sets: what comes next may still be on its
+  // way between two processors, and to look for it would cost what a message costs. False: see poll_memory().
   virtual bool take_news(const bool& /*enough*/) { return poll_memory(false); }
   // Goes up whenever progress() or poll_memory() took in something of a peer, also what produced no
   // completion (a served read).

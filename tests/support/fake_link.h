@@ -29,7 +29,7 @@ class FakeLink final : public Link {
   bool send_short(std::span<const std::byte> header, LocalSlice payload) noexcept override {
     return send_now(header, payload).ok();
   }
-  [[nodiscard]] bool sends_now() const noexcept override { return sends_now_; }
+  [[nodiscard]] bool sends_short() const noexcept override { return sends_now_; }
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
   [[nodiscard]] bool grow_receives(std::uint32_t more) noexcept override {

@@ -14,14 +14,15 @@ namespace exs::iwarp {
 
 namespace {
 
+constexpr int kSendFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
+
 // One piece of memory, the usual case of small messages, spares the kernel the import of a msghdr.
 ssize_t call_kernel(IoJob& job) noexcept {
   const iovec& first = *job.message.msg_iov;
   const bool single = job.message.msg_iovlen == 1;
   if (job.is_send) {
-    constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
-    return single ? kernel::send(job.descriptor, first.iov_base, first.iov_len, kFlags)
-                  : kernel::sendmsg(job.descriptor, &job.message, kFlags);
+    return single ? kernel::send(job.descriptor, first.iov_base, first.iov_len, kSendFlags)
+                  : kernel::sendmsg(job.descriptor, &job.message, kSendFlags);
   }
   return single ? kernel::recv(job.descriptor, first.iov_base, first.iov_len, MSG_DONTWAIT)
                 : kernel::recvmsg(job.descriptor, &job.message, MSG_DONTWAIT);
@@ -44,6 +45,14 @@ Reason no_io_uring(const char* call, int error) {
                         std::strerror(error), disabled);
   }
   return Reason::make(ReasonCode::kNoIoUring, "%s: %s; epoll instead", call, std::strerror(error));
+}
+
+ssize_t send_bytes(int descriptor, std::span<const std::byte> bytes) noexcept {
+  ssize_t sent = 0;
+  do {
+    sent = kernel::send(descriptor, bytes.data(), bytes.size(), kSendFlags);
+  } while (sent < 0 && errno == EINTR);
+  return sent < 0 ? -errno : sent;
 }
 
 void run_job(IoJob& job) noexcept {

@@ -28,6 +28,8 @@ struct IoJob {
 
 // Carries out one job by a plain call.
 void run_job(IoJob& job) noexcept;
+// Sends what the socket takes without waiting. Returns the bytes, or a negative errno.
+ssize_t send_bytes(int descriptor, std::span<const std::byte> bytes) noexcept;
 
 // Thread: shard, except where stated.
 class Backend {

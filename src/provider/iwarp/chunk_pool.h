@@ -29,6 +29,8 @@ class ChunkPool {
   // Returns a chunk of either size, or a larger one if `bytes_at_least` demands it.
   Chunk* take_chunk(std::size_t bytes_at_least);
   void give_back(Chunk* chunk) noexcept;
+  // The next small chunk needs no memory.
+  [[nodiscard]] bool has_small() const noexcept { return !spare_small_.empty(); }
 
  private:
   using Spare = std::vector<std::unique_ptr<Chunk>>;
@@ -48,6 +50,8 @@ class FrameArena {
   };
   Piece allocate(std::size_t bytes);
   void release(Chunk* chunk) noexcept;
+  // Nothing is allocated, and a piece of up to a small chunk needs no memory.
+  [[nodiscard]] bool has_spare() const noexcept { return tail_ == nullptr && pool_.has_small(); }
 
  private:
   ChunkPool& pool_;

@@ -31,6 +31,13 @@ std::size_t header_bytes(Opcode opcode) {
   return opcode == Opcode::kReadRequest ? kReadRequestBytes : kUntaggedHeaderBytes;
 }
 
+bool is_last_send(const std::byte* fpdu) {
+  constexpr auto kDdp = std::byte{kLastBit | kDdpVersion};
+  constexpr auto kRdmap = std::byte{kRdmapVersion | static_cast<std::uint8_t>(Opcode::kSend)};
+  constexpr std::uint16_t kLeast = kUntaggedHeaderBytes - kLengthFieldBytes;
+  return fpdu[2] == kDdp && fpdu[3] == kRdmap && load_be<std::uint16_t>(fpdu) >= kLeast;
+}
+
 Controls load_controls(const std::byte* fpdu) {
   const auto ddp = static_cast<std::uint8_t>(fpdu[2]);
   const auto rdmap = static_cast<std::uint8_t>(fpdu[3]);

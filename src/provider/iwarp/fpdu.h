@@ -90,6 +90,8 @@ constexpr std::size_t trailer_bytes(std::size_t header_and_payload_bytes) {
 bool opcode_is_tagged(Opcode opcode);
 std::size_t header_bytes(Opcode opcode);
 
+// The head of a SEND's only or last FPDU, of the versions that are ours, and long enough for its header.
+[[nodiscard]] bool is_last_send(const std::byte* fpdu);
 Controls load_controls(const std::byte* fpdu);
 TaggedHeader load_tagged(const std::byte* fpdu);
 UntaggedHeader load_untagged(const std::byte* fpdu);

@@ -27,12 +27,12 @@ IwarpLink::IwarpLink(PortContext& context, int descriptor, const LinkDepths& dep
                      const TagKey& tag_key)
     : context_(context),
       descriptor_(descriptor),
+      receiver_(*this, windows_, reads_),
+      transmitter_(*this, context.chunks, reads_),
       depths_(depths),
       token_(token),
       next_sink_(static_cast<std::uint32_t>(TagSource(tag_key).at(kSinkNumber))),
-      windows_(tag_key),
-      receiver_(*this, windows_, reads_),
-      transmitter_(*this, context.chunks, reads_) {
+      windows_(tag_key) {
   context_.make_room_for_link();
 }
 
@@ -118,7 +118,9 @@ Status IwarpLink::withdraw(std::uint32_t key) {
 }
 
 bool IwarpLink::takes_message(std::span<const std::byte> message) {
-  return taker_ != nullptr && completions_->waiting == 0 && taker_->take(ArrivingMessage(message));
+  if (taker_ == nullptr) return false;
+  const bool is_next = context_.completions.empty() || completions_->waiting == 0;
+  return is_next && taker_->take(ArrivingMessage(message));
 }
 
 void IwarpLink::message_received(std::uint64_t token, std::uint32_t length_bytes) {
@@ -142,7 +144,8 @@ void IwarpLink::message_left(MessageKind kind, std::uint64_t token) {
     case MessageKind::kSend: complete(CompletionKind::kSend, {}, token); break;
     case MessageKind::kWrite: complete(CompletionKind::kWrite, {}, token); break;
     case MessageKind::kReadRequest:  // ends when its answer is complete
-    case MessageKind::kNudge: break;
+    case MessageKind::kNudge:
+    case MessageKind::kShort: break;  // it was over when it was posted
     case MessageKind::kReadResponse:
       windows_.end_serving(static_cast<std::uint32_t>(token));
       receiver_.read_answered();

@@ -47,6 +47,8 @@ class IwarpLink final : public Link,
 
   Status post_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token) override;
   Status post_send_at_leisure(std::span<const std::byte> header, std::uint64_t token) override;
+  bool send_short(std::span<const std::byte> header, LocalSlice payload) noexcept override;
+  [[nodiscard]] bool sends_short() const noexcept override { return true; }
   [[nodiscard]] bool gains_by_company() const noexcept override { return true; }  // one system call
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
@@ -135,12 +137,10 @@ class IwarpLink final : public Link,
   void mark_to_send();
   [[nodiscard]] std::string peer_name() const;
 
+  // What every short message touches comes first: of many links at a time, no cache holds more.
   PortContext& context_;
   const CompletionQueue::SourceHandle completions_ = context_.completions.make_source();
   const int descriptor_;
-  const std::uint64_t cookie_ = socket_cookie(descriptor_).value_or(0);
-  LinkDepths depths_;
-  const std::uint64_t token_;
   State state_ = State::kConnecting;
   ConnectStage stage_ = ConnectStage::kReaching;
   bool watched_ = false;  // in the epoll set
@@ -149,16 +149,20 @@ class IwarpLink final : public Link,
   bool marked_to_flush_ = false;
   bool holds_back_ = false;
   bool marked_to_send_ = false;
+  int send_error_ = 0;               // nothing is sent any more; reading finds the end
   std::uint64_t look_ = 0;           // in which it received last
   std::uint64_t fpdus_at_look_ = 0;  // that it had received when that look began
-  int send_error_ = 0;               // nothing is sent any more; reading finds the end
-  Status ending_;                    // what outstanding posts complete with
-  std::uint32_t next_sink_;          // STag of the next read's sink; matched against the oldest read only
+  MessageTaker* taker_ = nullptr;
   ReadBudget reads_;
-  WindowTable windows_;
   Receiver receiver_;
   Transmitter transmitter_;
-  MessageTaker* taker_ = nullptr;
+
+  LinkDepths depths_;
+  const std::uint64_t cookie_ = socket_cookie(descriptor_).value_or(0);
+  const std::uint64_t token_;
+  Status ending_;            // what outstanding posts complete with
+  std::uint32_t next_sink_;  // STag of the next read's sink; matched against the oldest read only
+  WindowTable windows_;
   std::unique_ptr<MpaCollector> reply_;  // until the reply is complete
   std::vector<std::byte> private_data_;  // the peer's
 };

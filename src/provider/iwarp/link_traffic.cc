@@ -118,6 +118,7 @@ bool IwarpLink::take_bytes(const ReceiveSlot& slot, std::size_t bytes) {
     return false;
   }
   context_.fpdus_unasked += receiver_.fpdus() - before;
+  context_.alone_in_a_row = receiver_.fpdus() - before == 1 ? context_.alone_in_a_row + 1 : 0;
   if (!transmitter_.is_open() && receiver_.fpdu_seen()) {
     transmitter_.open();
     if (transmitter_.has_work()) mark_to_send();
@@ -168,6 +169,21 @@ void IwarpLink::socket_failed(int error, const char* call) {
   }
   log(LogLevel::kInfo, "iwarp: {} failed on link to {}: {}", call, peer_name(), std::strerror(error));
   end(Status(error == EPIPE || error == ENOTCONN ? ECONNRESET : error));  // the session has words for each
+}
+
+// An error is found by the send that is posted then.
+bool IwarpLink::send_short(std::span<const std::byte> header, LocalSlice payload) noexcept {
+  if (state_ != State::kOpen || !watched_ || held_up_ || send_error_ != 0 ||
+      !transmitter_.may_send_short(header.size() + payload.length_bytes))
+    return false;
+  Transmitter::ShortFrame frame;  // not initialised: its first bytes are written
+  const std::size_t bytes = transmitter_.build_short(frame, header, {payload.address, payload.length_bytes});
+  if (bytes == 0) return false;
+  const ssize_t sent = send_bytes(descriptor_, {frame.data(), bytes});
+  if (sent <= 0) return false;
+  transmitter_.short_left(std::span(frame).first(bytes), static_cast<std::size_t>(sent));
+  if (static_cast<std::size_t>(sent) < bytes) wait_until_writable();
+  return true;
 }
 
 bool IwarpLink::prepare_send(IoJob& job, std::span<iovec> entries) {

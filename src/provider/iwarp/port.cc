@@ -15,6 +15,7 @@ constexpr std::size_t kStagingBytesAlone = std::size_t{64} * 1024;
 constexpr std::size_t kStagingBytesInBatch = std::size_t{64} * 1024;
 constexpr std::uint64_t kTurnsPerLook = 16;
 constexpr int kPassesMax = 16;
+constexpr int kCrowdedLooks = 16;
 constexpr std::size_t kEventsMax = 256;
 
 Status check_parameters(const ConnectParameters& parameters) {
@@ -105,34 +106,74 @@ void IwarpPort::progress(std::uint64_t now_ns) {
   context_.now_ns = now_ns;
   ++context_.look;
   const std::span<IwarpLink* const> hot = context_.hot.links();
-  const bool look = hot.empty() || crowded_ || ++turns_ % kTurnsPerLook == 0;
-  context_.working.assign(hot.begin(), hot.end());
-  receive_from(context_.working);
+  const bool crowded = crowded_looks_ > 0;
+  const bool look = hot.empty() || crowded || ++turns_ >= kTurnsPerLook;
+  if (crowded) {
+    --crowded_looks_;
+  } else {
+    context_.working.assign(hot.begin(), hot.end());
+    receive_from(context_.working);
+  }
   if ((look || context_.fpdus_unasked >= kFpdusPerLook) && !context_.poller.has_no_owners())
     poll_descriptors();
   context_.nudges.nudge_due(now_ns);
-  if (!context_.to_send.empty()) {
-    context_.working.clear();
-    context_.working.swap(context_.to_send);
-    for (IwarpLink* link : context_.working) link->taken_to_send();
-    send_for(context_.working);
-  }
+  send_marked();
   for (std::size_t i = 0; i < context_.listeners.size(); ++i) context_.listeners[i]->check_deadlines();
+}
+
+void IwarpPort::send_marked() {
+  if (context_.to_send.empty()) return;
+  context_.working.clear();
+  context_.working.swap(context_.to_send);
+  for (IwarpLink* link : context_.working) link->taken_to_send();
+  send_for(context_.working);
+}
+
+// What rang is most likely the one busy link. Whatever else there is rings again.
+bool IwarpPort::poll_memory(bool rang) {
+  if (!rang) return true;
+  if (!has_news()) return false;
+  return take_news(false);
+}
+
+bool IwarpPort::has_news() noexcept {
+  if (!watches_one()) return false;
+  IwarpLink& link = *context_.hot.links().front();
+  ++context_.look;
+  if (!link.prepare_receive(jobs_[0], receive_slots_[0], {staging_.get(), kStagingBytesAlone})) return false;
+  run_job(jobs_[0]);
+  owners_[0] = &link;
+  has_received_ = jobs_[0].result != -EAGAIN;
+  if (has_received_) return true;
+  [[maybe_unused]] const bool more = link.finish_receive(jobs_[0], receive_slots_[0]);
+  return !context_.completions.empty();  // it may have ended
+}
+
+bool IwarpPort::take_news(const bool& /*enough*/) {
+  ++turns_;
+  if (std::exchange(has_received_, false) && owners_[0]->finish_receive(jobs_[0], receive_slots_[0])) {
+    context_.working.assign(1, owners_[0]);
+    receive_from(context_.working);
+  }
+  send_marked();
+  return true;
 }
 
 void IwarpPort::poll_descriptors() {
   std::array<epoll_event, kEventsMax> room;
   const std::span<epoll_event> events = context_.poller.look(room);
-  crowded_ = false;
   context_.fpdus_unasked = 0;
+  turns_ = 0;
   for (const epoll_event& event : events) {
     static_cast<Pollable*>(event.data.ptr)->ready(event.events);
   }
   if (context_.to_receive.empty()) return;
   context_.working.clear();
   context_.working.swap(context_.to_receive);
-  const std::size_t hot_before = context_.hot.links().size();
-  crowded_ = context_.working.size() + hot_before > HotLinks::kMax;
+  const auto cold = std::count_if(context_.working.begin(), context_.working.end(),
+                                  [this](const IwarpLink* link) { return !context_.hot.has(link); });
+  if (context_.hot.links().size() + static_cast<std::size_t>(cold) > HotLinks::kMax)
+    crowded_looks_ = kCrowdedLooks;
   receive_from(context_.working);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -18,17 +19,20 @@ namespace exs::iwarp {
 class IwarpLink;
 class IwarpListener;
 
-// Links that moved bytes lately: they are received from without asking epoll first, which saves a spinning
-// thread one system call of two.
+// Links that moved bytes lately: they are received from without asking epoll first, which saves one system call of two. Of more links than
+// these, epoll knows at less cost which have bytes.
 // Thread: shard.
 class HotLinks {
  public:
-  static constexpr std::size_t kMax = 4;
+  static constexpr std::size_t kMax = 2;
 
   void touch(IwarpLink* link) noexcept;
   void forget(const IwarpLink* link) noexcept;
   // One more look found nothing; links that stay silent for long leave the list.
   void cool(IwarpLink* link) noexcept;
+  [[nodiscard]] bool has(const IwarpLink* link) const noexcept {
+    return std::find(links_.begin(), links_.begin() + count_, link) != links_.begin() + count_;
+  }
   [[nodiscard]] std::span<IwarpLink* const> links() const noexcept { return {links_.data(), count_}; }
 
  private:
@@ -51,6 +55,7 @@ struct PortContext {
   std::uint64_t arrivals = 0;       // receives that brought bytes
   std::uint64_t look = 0;           // number of the progress()
   std::uint64_t fpdus_unasked = 0;  // from hot links, since epoll was asked about the others
+  unsigned alone_in_a_row = 0;      // the last receives with bytes, of one FPDU each
   Company* company = nullptr;
   std::vector<IwarpLink*> to_flush;   // something was posted since the last flush()
   std::vector<IwarpLink*> held_back;  // something waits for company

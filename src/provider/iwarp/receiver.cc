@@ -24,6 +24,7 @@ bool Receiver::consume(std::span<const std::byte> bytes) {
   while (!bytes.empty() && state_ == ReceiverState::kOpen) {
     switch (stage_) {
       case Stage::kHeader:
+        if (take_short(bytes)) break;
         if (!take_header(bytes)) return state_ == ReceiverState::kOpen;
         break;
       case Stage::kPayload: take_payload(bytes); break;
@@ -33,6 +34,30 @@ bool Receiver::consume(std::span<const std::byte> bytes) {
     }
   }
   return state_ == ReceiverState::kOpen;
+}
+
+bool Receiver::take_short(std::span<const std::byte>& bytes) {
+  if (crc_on_ || collected_ != 0 || filling_ || receives_.empty()) return false;
+  if (bytes.size() < kUntaggedHeaderBytes + kCrcBytes || !is_last_send(bytes.data())) return false;
+  const UntaggedHeader header = load_untagged(bytes.data());
+  const std::size_t covered = kUntaggedHeaderBytes + header.payload_bytes;
+  const std::size_t fpdu_bytes = covered + trailer_bytes(covered);
+  const PostedReceive receive = receives_.last();
+  if (header.queue != kSendQueue || header.message != next_message_[kSendQueue] ||
+      header.message_offset != 0 || fpdu_bytes > bytes.size() || header.payload_bytes > receive.memory.size())
+    return false;
+  opcode_ = Opcode::kSend;
+  last_ = true;
+  payload_bytes_ = header.payload_bytes;
+  ++next_message_[kSendQueue];
+  ++fpdus_;
+  const auto message = bytes.subspan(kUntaggedHeaderBytes, header.payload_bytes);
+  bytes = bytes.subspan(fpdu_bytes);
+  if (client_.takes_message(message) || state_ != ReceiverState::kOpen) return true;
+  receives_.pop();
+  if (!message.empty()) std::memcpy(receive.memory.data(), message.data(), message.size());
+  client_.message_received(receive.token, header.payload_bytes);
+  return true;
 }
 
 bool Receiver::collect(std::span<std::byte> into, std::size_t wanted, std::span<const std::byte>& bytes) {

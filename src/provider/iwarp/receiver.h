@@ -113,6 +113,9 @@ class Receiver {
  private:
   enum class Stage : std::uint8_t { kHeader, kPayload, kTrailer };
 
+  // The steady case of all that follows: a whole SEND in one FPDU at the head of `bytes`. False: it is something else, or wrong, and
+  // nothing has changed.
+  bool take_short(std::span<const std::byte>& bytes);
   bool take_header(std::span<const std::byte>& bytes);
   void take_payload(std::span<const std::byte>& bytes);
   bool take_trailer(std::span<const std::byte>& bytes);
@@ -141,6 +144,7 @@ class Receiver {
   WindowTable& windows_;
   ReadBudget& reads_;
 
+  // What every short message touches comes first, as in IwarpLink.
   ReceiverState state_ = ReceiverState::kOpen;
   Stage stage_ = Stage::kHeader;
   bool crc_on_ = false;
@@ -150,10 +154,13 @@ class Receiver {
   std::uint8_t header_wanted_ = 0;  // 0: not known yet
   std::uint32_t payload_left_ = 0;
   std::uint32_t payload_bytes_ = 0;
+  std::uint32_t next_message_[kQueues] = {1, 1, 1};
+  std::uint64_t fpdus_ = 0;
+  PostedReceives receives_;
+  std::optional<PostedReceive> filling_;  // by the SEND in progress
+
   std::byte* target_ = nullptr;  // next payload byte; null: the payload is dropped
   std::uint32_t running_crc_ = 0;
-  std::uint64_t fpdus_ = 0;
-  std::uint32_t next_message_[kQueues] = {1, 1, 1};
   std::uint32_t message_bytes_ = 0;  // of the SEND in progress
   std::uint32_t read_bytes_ = 0;     // of the oldest read, already placed
   std::uint32_t inbound_reads_ = 0;
@@ -162,8 +169,6 @@ class Receiver {
   std::array<std::byte, kTrailerBytesMax> trailer_{};
   std::array<std::byte, kTerminateWordBytes> terminate_word_{};
   ReceiverFault fault_;
-  PostedReceives receives_;
-  std::optional<PostedReceive> filling_;  // by the SEND in progress
   // A whole SEND in the bytes that are being consumed. Most are taken from there, without writing to a
   // receive.
   std::span<const std::byte> unplaced_;

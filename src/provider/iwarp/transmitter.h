@@ -12,6 +12,8 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -22,7 +24,15 @@
 
 namespace exs::iwarp {
 
-enum class MessageKind : std::uint8_t { kHandshake, kSend, kWrite, kReadRequest, kReadResponse, kNudge };
+enum class MessageKind : std::uint8_t {
+  kHandshake,
+  kSend,
+  kWrite,
+  kReadRequest,
+  kReadResponse,
+  kNudge,
+  kShort,  // the rest of a short SEND
+};
 
 // Called synchronously. It must not call back into the transmitter.
 class TransmitterClient {
@@ -39,7 +49,7 @@ class Transmitter {
   static constexpr std::size_t kPiecesPerFpdu = 5;
 
   Transmitter(TransmitterClient& client, ChunkPool& chunks, ReadBudget& reads) noexcept
-      : client_(client), reads_(reads), arena_(chunks) {}
+      : arena_(chunks), client_(client), reads_(reads) {}
   ~Transmitter();
   Transmitter(const Transmitter&) = delete;
   Transmitter& operator=(const Transmitter&) = delete;
@@ -59,6 +69,19 @@ class Transmitter {
   // A write of no bytes, which no window has to allow. No read that is held back delays it.
   void queue_nudge();
   void queue_response(const ReadRequest& request, const std::byte* source);
+
+  // The way of a short SEND past the queues, which are empty: the caller builds its FPDU, hands it to the socket, and says how much of
+  // it has left. The rest, if any, is kept, and leaves next.
+  static constexpr std::size_t kShortMax = 512;  // bytes of header and payload
+  using ShortFrame = std::array<std::byte, kUntaggedHeaderBytes + kShortMax + kTrailerBytesMax>;
+  [[nodiscard]] bool may_send_short(std::size_t bytes) const noexcept {
+    return bytes <= std::min<std::size_t>(kShortMax, untagged_max_) && open_ && pieces_.empty() &&
+           !in_message_ && own_.empty() && responses_.empty() && pieces_.has_room() && arena_.has_spare();
+  }
+  // Returns its length. 0: the payload is not there, and nothing has changed.
+  [[nodiscard]] std::size_t build_short(ShortFrame& frame, std::span<const std::byte> header,
+                                        std::span<const std::byte> payload) const noexcept;
+  void short_left(std::span<const std::byte> frame, std::size_t sent) noexcept;
 
   // Lists what comes next, at most about a megabyte. The memory listed stays valid until sent() covers it.
   // Returns how many entries were written; 0: nothing can be sent now.
@@ -117,8 +140,7 @@ class Transmitter {
   void end_message(Message& message, Piece last_piece);
   void pop_piece();
 
-  TransmitterClient& client_;
-  ReadBudget& reads_;
+  // What every short message touches comes first, as in IwarpLink.
   FrameArena arena_;
   bool open_ = false;
   bool crc_on_ = false;
@@ -126,17 +148,20 @@ class Transmitter {
   bool begun_ = false;
   bool last_was_response_ = false;
   bool mid_fpdu_ = false;  // the front piece continues an FPDU whose start has left
-  std::uint32_t tagged_max_ = kPayloadMax;
   std::uint32_t untagged_max_ = kPayloadMax;
   std::uint32_t next_send_number_ = 1;
+  Fifo<Message> own_;
+  Fifo<Message> responses_;  // and nudges
+  Fifo<Piece> pieces_;
+
+  TransmitterClient& client_;
+  ReadBudget& reads_;
+  std::uint32_t tagged_max_ = kPayloadMax;
   std::uint32_t next_read_number_ = 1;
   std::uint32_t sends_queued_ = 0;
   std::size_t front_sent_ = 0;   // bytes of the front piece that have left
   std::size_t built_bytes_ = 0;  // in pieces_, less front_sent_
   Message current_;
-  Fifo<Message> own_;
-  Fifo<Message> responses_;  // and nudges
-  Fifo<Piece> pieces_;
 };
 
 }  // namespace exs::iwarp

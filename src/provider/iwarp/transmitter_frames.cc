@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/guarded_copy.h"
 #include "src/provider/iwarp/crc32c.h"
 #include "src/provider/iwarp/transmitter.h"
 
@@ -119,6 +120,41 @@ void Transmitter::end_message(Message& message, Piece last_piece) {
   }
   push_piece(last_piece);
   in_message_ = false;
+}
+
+std::size_t Transmitter::build_short(ShortFrame& frame, std::span<const std::byte> header,
+                                     std::span<const std::byte> payload) const noexcept {
+  std::byte* const text = frame.data() + kUntaggedHeaderBytes;
+  if (!header.empty()) std::memcpy(text, header.data(), header.size());
+  if (!payload.empty() && !guarded_copy(text + header.size(), payload.data(), payload.size())) return 0;
+  UntaggedHeader fpdu;
+  fpdu.opcode = Opcode::kSend;
+  fpdu.last = true;
+  fpdu.queue = kSendQueue;
+  fpdu.message = next_send_number_;
+  fpdu.payload_bytes = static_cast<std::uint32_t>(header.size() + payload.size());
+  store_untagged(frame.data(), fpdu);
+  const std::size_t covered = kUntaggedHeaderBytes + fpdu.payload_bytes;
+  store_trailer(frame.data() + covered, covered,
+                crc_on_ ? crc_add(kCrcStart, {frame.data(), covered}) : kCrcStart);
+  return covered + trailer_bytes(covered);
+}
+
+void Transmitter::short_left(std::span<const std::byte> frame, std::size_t sent) noexcept {
+  ++next_send_number_;
+  begun_ = true;
+  if (sent == frame.size()) return;
+  // may_send_short() has seen to room for it.
+  const std::span<const std::byte> rest = frame.subspan(sent);
+  const FrameArena::Piece room = arena_.allocate(rest.size());
+  std::memcpy(room.start, rest.data(), rest.size());
+  push_piece({.start = room.start,
+              .bytes = rest.size(),
+              .release = room.chunk,
+              .ends_fpdu = true,
+              .ends_message = true,
+              .kind = MessageKind::kShort});
+  mid_fpdu_ = true;
 }
 
 void Transmitter::push_piece(const Piece& piece) {

@@ -47,7 +47,7 @@ class ShmLink final : public Link, public Pollable {
   bool send_short(std::span<const std::byte> header, LocalSlice payload) noexcept override;
   Status read_now(LocalSlice into, RemoteSlice from) noexcept override;
   [[nodiscard]] bool reads_now() const noexcept override { return depths_.reads_out > 0; }
-  [[nodiscard]] bool sends_now() const noexcept override { return true; }
+  [[nodiscard]] bool sends_short() const noexcept override { return true; }
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
   [[nodiscard]] bool grow_receives(std::uint32_t more) noexcept override {

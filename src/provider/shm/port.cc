@@ -140,7 +140,7 @@ bool ShmPort::take_news(const bool& enough) {
   return true;
 }
 
-bool ShmPort::has_news() const noexcept {
+bool ShmPort::has_news() noexcept {
   for (const auto& traffic : channel_traffic_) {
     if (traffic->has_news()) return true;
   }

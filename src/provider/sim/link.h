@@ -33,7 +33,7 @@ class SimLink final : public Link {
   bool send_short(std::span<const std::byte> header, LocalSlice payload) noexcept override {
     return send_now(header, payload).ok();
   }
-  [[nodiscard]] bool sends_now() const noexcept override { return true; }
+  [[nodiscard]] bool sends_short() const noexcept override { return true; }
   void show_messages_to(MessageTaker& taker) override { taker_ = &taker; }
   Status post_recv(LocalSlice into, std::uint64_t token) override;
   [[nodiscard]] std::uint64_t round_trip_ns() const noexcept override;
