@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Messages with tags: all keys are there, and every byte is right."""
 import json
+import os
+import resource
 import signal
 import unittest
 
@@ -27,6 +29,20 @@ class MsgPing(ToolsTest):
             self.assertEqual((size["messages"], size["verified"]), (640, True))
             self.assertGreater(size["messages_per_second"], 0)
             self.assertGreater(size["bytes_per_second"], 0)
+
+    def test_ranks_that_share_a_processor_do_not_poll_in_vain(self):
+        """To poll before each sleep takes 50 us at each end, besides what the message takes: a few, and 70 with a sanitizer."""
+        processors = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, processors)
+        os.sched_setaffinity(0, {min(processors)})
+
+        def processor_seconds(messages):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.measure("exs-msg-ping", "--self", "--no-pin", "--size", "8", "--messages", str(messages))
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return sum(getattr(after, key) - getattr(before, key) for key in ("ru_utime", "ru_stime"))
+
+        self.assertLess(processor_seconds(8100) - processor_seconds(100), 8000 * 110e-6)
 
     def test_a_signal_tells_what_there_is(self):
         """By the signal of a terminal, which both ranks get, and by one of the first rank alone."""
