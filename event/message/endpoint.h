@@ -22,6 +22,7 @@
 #include "event/message/peer.h"
 #include "event/message/peer_table.h"
 #include "event/message/tagged_acceptor.h"
+#include "event/queue/brief_looks.h"
 #include "event/queue/spin_choice.h"
 
 namespace exs {
@@ -203,7 +204,7 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   std::unique_ptr<Bell> bell_;            // of poll_descriptor()
 
   // Of threads that wait.
-  std::atomic<std::uint32_t> first_looks_{0};
+  BriefLooks brief_looks_;
   SpinChoice spin_choice_;
 
   LeafLock naps_lock_;

@@ -12,10 +12,6 @@ namespace {
 
 // Asking for the time costs as much as a look at shared memory.
 constexpr unsigned kLooksPerTime = 8;
-// How often a thread looks at memory before it lets others at the shard.
-constexpr unsigned kBriefLooks = 64;
-// One of so many first looks is at everything: at time, and at the ports that showed nothing of late.
-constexpr std::uint32_t kFirstLooksPerDrive = 16;
 // Looks before the engine takes over for a program that sleeps on the descriptor.
 constexpr int kLooksPerArm = 4;
 
@@ -43,9 +39,7 @@ bool Endpoint::looks_briefly() {
 
 // Arrivals in shared memory are found at once, without asking for the time.
 bool Endpoint::found_at_first(Waiting& waiting) {
-  const std::uint32_t looks = first_looks_.load(std::memory_order_relaxed) + 1;
-  first_looks_.store(looks, std::memory_order_relaxed);  // a concurrent count may be lost
-  if (looks % kFirstLooksPerDrive == 0 || !looks_briefly()) look_at_arrivals();
+  if (!brief_looks_.are_due() || !looks_briefly()) look_at_arrivals();
   return waiting.is_over();
 }
 

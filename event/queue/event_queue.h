@@ -18,6 +18,7 @@
 #include "base/drive_lock.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "event/queue/brief_looks.h"
 #include "event/queue/far_shards.h"
 #include "event/queue/spin_choice.h"
 #include "event/queue/wait_line.h"
@@ -160,12 +161,8 @@ class EventQueue final : public NumberKeeper {
     return takes % kTakesPerLook == 0;
   }
 
-  // False once in a few looks, which then is at everything.
-  [[nodiscard]] bool brief_look_is_due() noexcept {
-    const std::uint32_t looks = looks_.load(std::memory_order_relaxed) + 1;
-    looks_.store(looks, std::memory_order_relaxed);
-    return looks % kBriefLooks != 0;
-  }
+  // False: the next look is to be at everything.
+  [[nodiscard]] bool brief_look_is_due() noexcept { return brief_looks_.are_due(); }
 
   [[nodiscard]] const std::shared_ptr<Shard>& home() const noexcept { return home_; }
   [[nodiscard]] FarShards& far_shards() noexcept { return far_shards_; }
@@ -256,7 +253,6 @@ class EventQueue final : public NumberKeeper {
   void notify(const Recipients& recipients);
 
   static constexpr std::uint32_t kTakesPerLook = 8;
-  static constexpr std::uint32_t kBriefLooks = 16;
 
   static std::atomic<std::uint64_t> next_id_;
 
@@ -266,7 +262,7 @@ class EventQueue final : public NumberKeeper {
   const UniqueFd follower_fd_;
   std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};  // written by exs_qmodify, read by waiting threads; a hint
   std::atomic<std::uint32_t> takes_{0};            // since the last drive; a racing increment may be lost
-  std::atomic<std::uint32_t> looks_{0};            // likewise
+  BriefLooks brief_looks_;
   std::atomic<std::uint64_t> spin_ns_{kDefaultSpinNs};  // likewise
   SpinChoice spin_choice_;
   // Written under the mutex, read without it by checks that may be a moment late.

@@ -27,9 +27,6 @@ constexpr std::uint64_t kBriefSpinNs = 20'000;
 // Asking for the time costs as much as polling shared memory; nothing that needs it is that exact.
 constexpr unsigned kPollsPerTime = 8;
 
-// How often a thread looks at memory before it lets others at the shard: some 0.2 us.
-constexpr unsigned kBriefLooks = 64;
-
 // The sleep of a follower that no thread can wake. A process without free descriptors or memory still closes
 // sockets. Its queue may lack a descriptor to sleep on, or room to note the sleeper.
 constexpr std::uint64_t kBlindSleepNs = 1'000'000;

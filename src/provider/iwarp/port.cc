@@ -94,12 +94,20 @@ bool IwarpPort::arm() {
   return false;
 }
 
-void IwarpPort::flush_marked() {
-  if (context_.to_flush.empty()) return;
+void IwarpPort::send_marked(std::vector<IwarpLink*>& marked, void (IwarpLink::*taken)() noexcept) {
+  if (marked.empty()) return;
   context_.working.clear();
-  context_.working.swap(context_.to_flush);
-  for (IwarpLink* link : context_.working) link->taken_to_flush();
+  context_.working.swap(marked);
+  for (IwarpLink* link : context_.working) (link->*taken)();
   send_for(context_.working);
+}
+
+void IwarpPort::flush_marked() {
+  send_marked(context_.to_flush, &IwarpLink::taken_to_flush);
+}
+
+void IwarpPort::send_owed() {
+  send_marked(context_.to_send, &IwarpLink::taken_to_send);
 }
 
 void IwarpPort::progress(std::uint64_t now_ns) {
@@ -117,16 +125,8 @@ void IwarpPort::progress(std::uint64_t now_ns) {
   if ((look || context_.fpdus_unasked >= kFpdusPerLook) && !context_.poller.has_no_owners())
     poll_descriptors();
   context_.nudges.nudge_due(now_ns);
-  send_marked();
+  send_owed();
   for (std::size_t i = 0; i < context_.listeners.size(); ++i) context_.listeners[i]->check_deadlines();
-}
-
-void IwarpPort::send_marked() {
-  if (context_.to_send.empty()) return;
-  context_.working.clear();
-  context_.working.swap(context_.to_send);
-  for (IwarpLink* link : context_.working) link->taken_to_send();
-  send_for(context_.working);
 }
 
 // What rang is most likely the one busy link. Whatever else there is rings again.
@@ -155,7 +155,7 @@ bool IwarpPort::take_news(const bool& /*enough*/) {
     context_.working.assign(1, owners_[0]);
     receive_from(context_.working);
   }
-  send_marked();
+  send_owed();
   return true;
 }
 

@@ -74,7 +74,8 @@ class IwarpPort final : public Port, private Connector {
     return crowded_looks_ == 0 && context_.hot.links().size() == 1 && context_.alone_in_a_row >= kAloneEnough;
   }
   void flush_marked();
-  void send_marked();
+  void send_owed();
+  void send_marked(std::vector<IwarpLink*>& marked, void (IwarpLink::*taken)() noexcept);
   void poll_descriptors();
   // Both empty `links` as far as they get in a bounded number of passes.
   void receive_from(std::vector<IwarpLink*>& links);
