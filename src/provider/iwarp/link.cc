@@ -244,6 +244,12 @@ void IwarpLink::mark_to_flush() {
   context_.to_flush.push_back(this);
 }
 
+void IwarpLink::mark_to_receive() {
+  if (marked_to_receive_) return;
+  marked_to_receive_ = true;
+  context_.to_receive.push_back(this);
+}
+
 void IwarpLink::mark_to_send() {
   if (marked_to_send_) return;
   marked_to_send_ = true;

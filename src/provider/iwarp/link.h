@@ -80,6 +80,7 @@ class IwarpLink final : public Link,
   void end_holding_back() noexcept;
   void taken_to_flush() noexcept { marked_to_flush_ = false; }
   void taken_to_send() noexcept { marked_to_send_ = false; }
+  void taken_to_receive() noexcept { marked_to_receive_ = false; }
 
  private:
   // Nudged: bytes have arrived behind the handshake.
@@ -135,6 +136,7 @@ class IwarpLink final : public Link,
   Status queue_send(std::span<const std::byte> header, LocalSlice payload, std::uint64_t token);
   void mark_to_flush();
   void mark_to_send();
+  void mark_to_receive();
   [[nodiscard]] std::string peer_name() const;
 
   // What every short message touches comes first: of many links at a time, no cache holds more.
@@ -149,6 +151,7 @@ class IwarpLink final : public Link,
   bool marked_to_flush_ = false;
   bool holds_back_ = false;
   bool marked_to_send_ = false;
+  bool marked_to_receive_ = false;
   int send_error_ = 0;               // nothing is sent any more; reading finds the end
   std::uint64_t look_ = 0;           // in which it received last
   std::uint64_t fpdus_at_look_ = 0;  // that it had received when that look began

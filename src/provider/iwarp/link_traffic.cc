@@ -41,7 +41,7 @@ void IwarpLink::take_events(std::uint32_t events) {
     context_.poller.change(descriptor_, EPOLLIN, *this);
     mark_to_send();
   }
-  if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) context_.to_receive.push_back(this);
+  if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) mark_to_receive();
 }
 
 bool IwarpLink::prepare_receive(IoJob& job, ReceiveSlot& slot, std::span<std::byte> staging) {
@@ -213,7 +213,7 @@ bool IwarpLink::take_sent(const IoJob& job) {
     }
     // The peer may have said why before it went: what it sent is read first, then the end is found there.
     send_error_ = static_cast<int>(-job.result);
-    context_.hot.touch(this);
+    mark_to_receive();
     return false;
   }
   std::size_t offered = 0;

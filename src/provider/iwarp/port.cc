@@ -87,9 +87,9 @@ void IwarpPort::flush() {
   flush_marked();
 }
 
-// A thread that sleeps adds no messages, so what is held back must leave.
+// A thread that sleeps adds no messages, so what is held back must leave. A send that failed shows in no descriptor.
 bool IwarpPort::arm() {
-  if (context_.held_back.empty()) return true;
+  if (context_.held_back.empty()) return context_.to_receive.empty();
   flush();
   return false;
 }
@@ -115,7 +115,7 @@ void IwarpPort::progress(std::uint64_t now_ns) {
   ++context_.look;
   const std::span<IwarpLink* const> hot = context_.hot.links();
   const bool crowded = crowded_looks_ > 0;
-  const bool look = hot.empty() || crowded || ++turns_ >= kTurnsPerLook;
+  const bool look = hot.empty() || crowded || !context_.to_receive.empty() || ++turns_ >= kTurnsPerLook;
   if (crowded) {
     --crowded_looks_;
   } else {
@@ -170,6 +170,7 @@ void IwarpPort::poll_descriptors() {
   if (context_.to_receive.empty()) return;
   context_.working.clear();
   context_.working.swap(context_.to_receive);
+  for (IwarpLink* link : context_.working) link->taken_to_receive();
   const auto cold = std::count_if(context_.working.begin(), context_.working.end(),
                                   [this](const IwarpLink* link) { return !context_.hot.has(link); });
   if (context_.hot.links().size() + static_cast<std::size_t>(cold) > HotLinks::kMax)

@@ -71,7 +71,8 @@ class IwarpPort final : public Port, private Connector {
                                        std::uint64_t link_token) override;
 
   [[nodiscard]] bool watches_one() const noexcept {
-    return crowded_looks_ == 0 && context_.hot.links().size() == 1 && context_.alone_in_a_row >= kAloneEnough;
+    return crowded_looks_ == 0 && context_.to_receive.empty() && context_.hot.links().size() == 1 &&
+           context_.alone_in_a_row >= kAloneEnough;
   }
   void flush_marked();
   void send_owed();

@@ -60,7 +60,7 @@ struct PortContext {
   std::vector<IwarpLink*> to_flush;   // something was posted since the last flush()
   std::vector<IwarpLink*> held_back;  // something waits for company
   std::vector<IwarpLink*> to_send;    // something the link owes by itself: answers, handshakes, held-up sends
-  std::vector<IwarpLink*> to_receive;  // epoll says that bytes are there
+  std::vector<IwarpLink*> to_receive;  // epoll says that bytes are there, or a send has failed
   std::vector<IwarpLink*> working;     // what the port is at, and what of it needs another pass
   std::vector<IwarpLink*> again;
 

@@ -1,6 +1,9 @@
 // Short messages in the steady case: past the queue of the sender, and by looks of the receiver at one socket.
 // SPDX-License-Identifier: BSD-2-Clause
+#include <sys/mman.h>
+
 #include <boost/test/unit_test.hpp>
+#include <cerrno>
 
 #include "tests/provider/iwarp/link_pair.h"
 
@@ -146,6 +149,23 @@ BOOST_AUTO_TEST_CASE(messages_that_come_together_are_not_looked_for_so) {
   BOOST_REQUIRE(send(3));
   BOOST_TEST(!server_port().has_news());
   expect_message(3);
+}
+
+// The kernel refuses the memory, and epoll tells nothing of that.
+BOOST_AUTO_TEST_CASE(a_send_that_fails_keeps_the_port_awake) {
+  constexpr std::size_t kPage = 4096;
+  void* const gone = ::mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  BOOST_REQUIRE(gone != MAP_FAILED);
+  BOOST_REQUIRE(pair.client->post_send({}, {static_cast<std::byte*>(gone), kPage, {}}, 3).ok());
+  pair.client_port->flush();
+  BOOST_TEST(!pair.client_port->arm());
+  pair.client_port->progress(kStartNs);
+  pair.client_port.collect();
+  const auto completion = pair.client_port.take(CompletionKind::kSend, kClientToken);
+  BOOST_REQUIRE(completion.has_value());
+  BOOST_TEST(completion->status.error() == EFAULT);
+  BOOST_TEST(pair.client_port->arm());
+  ::munmap(gone, kPage);
 }
 
 BOOST_AUTO_TEST_CASE(a_look_finds_the_end_of_the_stream) {
