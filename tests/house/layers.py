@@ -24,7 +24,7 @@ PRELOAD_PARTS = [f"sockets/preload/{name}.h" for name in ("kernel/raw", "kernel/
 
 # Of base/, what needs neither the C++ library nor an object of base/ but check_failed() and clock_gettime(), of which the preloaded library
 # has its own.
-HEADERS_ALONE = [f"base/{name}.h" for name in ("annotations", "bytes", "check", "clock", "no_signals", "undo")]
+HEADERS_ALONE = [f"base/{name}.h" for name in ("annotations", "bytes", "check", "clock", "long_copy", "no_signals", "undo")]
 
 
 def preload_rooms(*names):

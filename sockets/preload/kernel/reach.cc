@@ -11,6 +11,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/long_copy.h"
 #include "sockets/preload/kernel/libc.h"
 #include "sockets/preload/kernel/own_process.h"
 #include "sockets/preload/kernel/raw.h"
@@ -252,7 +253,7 @@ void unwatch_copies() noexcept {
   if (__builtin_setjmp(copy.place) != 0) return false;
   copying = &copy;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  std::memcpy(to, from, bytes);
+  long_copy(to, from, bytes);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   copying = nullptr;
   return true;
