@@ -81,7 +81,10 @@ class ChannelTraffic {
     pieces_short_ = pieces_short_ || room.empty();
     return room;
   }
-  void piece_filled() noexcept { staging_out_.filled(); }
+  void piece_filled() noexcept {
+    staging_out_.filled();
+    ++context_.arrivals;  // the peer has taken an earlier one
+  }
   // How the peer may call memory that it can map: its region is announced. 0: it cannot.
   std::uint64_t announced_address(const LocalSlice& slice);
   // The link has more to do than it could at once: each process() lets it continue.

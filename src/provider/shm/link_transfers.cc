@@ -221,6 +221,7 @@ Progress ShmLink::read_directly(PendingRead& read) {
     access_failed(moved.status, "read");
     return Progress::kIdle;
   }
+  ++context_.arrivals;
   read.into = read.into.subspan(moved.bytes);
   read.address += moved.bytes;
   if (!read.into.empty()) return Progress::kMore;

@@ -42,7 +42,7 @@ struct PortContext {
   Poller poller;
   CompletionQueue completions;
   std::uint64_t now_ns = 0;                // as last passed to progress()
-  std::uint64_t arrivals = 0;              // records taken
+  std::uint64_t arrivals = 0;              // records taken, and steps of transfers
   std::vector<ChannelTraffic*> unflushed;  // whose peers may have to be woken
   std::vector<ShmLink*> ending;            // links whose TCP connection has ended
   std::unordered_map<std::uint32_t, std::shared_ptr<const SharedRegion>> announced;  // by key, until they go

@@ -20,6 +20,8 @@ class ReadChoice {
 
   // The reads of each way in a trial.
   static constexpr std::uint32_t kTrialReads = 16;
+  // Before calls are timed, the timed pieces come to their end: a call holds up what arrives. So many more reads wait for that.
+  static constexpr std::uint32_t kWaitedMost = 64;
   // The reads between two trials: the slower way's cost is small in these.
   static constexpr std::uint32_t kReadsAChoice = 1024;
 
@@ -27,7 +29,8 @@ class ReadChoice {
   [[nodiscard]] bool prefers_call(std::size_t length_bytes) const {
     const Choice& choice = choice_for(length_bytes);
     if (choice.reads < kTrialReads) return false;
-    return choice.reads < 2 * kTrialReads || choice.call_is_faster;
+    if (choice.reads < 2 * kTrialReads) return choice.under_way == 0 || choice.waited == kWaitedMost;
+    return choice.call_is_faster;
   }
 
   // A read in pieces begins. True: it is timed, and end_pieces() must report its end.
@@ -40,21 +43,29 @@ class ReadChoice {
   void end_call(std::size_t length_bytes, std::size_t bytes_moved, std::uint64_t begun_ns);
 
  private:
-  struct Speed {
-    std::uint64_t bytes = 0;
-    std::uint64_t ns = 0;
+  // What a way took, in ns a byte. In each trial the median counts: a thread that loses its processor in one read says nothing of the
+  // others.
+  class Speed {
+   public:
+    void note(std::size_t bytes, std::uint64_t ns) noexcept;
+    // kNothing: nothing came.
+    [[nodiscard]] float estimate() const noexcept;
     // One trial proves little. Earlier ones count, too, each with less weight.
-    void fade() {
-      bytes /= 2;
-      ns /= 2;
-    }
+    void fade() noexcept;
+
+   private:
+    std::array<float, kTrialReads> reads_{};  // of this trial
+    std::size_t count_ = 0;
+    float earlier_ = 0;  // 0: there was none
   };
+  static constexpr float kNothing = 1e9F;
   struct Choice {
     std::uint32_t reads = 0;  // since the last trial began
     bool call_is_faster = false;
     Speed pieces;  // while pieces were in progress
     Speed call;
-    std::uint32_t under_way = 0;
+    std::uint32_t under_way = 0;   // of the timed pieces
+    std::uint32_t waited = 0;      // for their end, in this trial
     std::uint64_t counted_ns = 0;  // until then time has been counted for pieces
   };
   static constexpr std::size_t kLengths = 4;

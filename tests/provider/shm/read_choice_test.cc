@@ -70,6 +70,12 @@ BOOST_AUTO_TEST_CASE(one_odd_trial_does_not_change_much) {
   BOOST_TEST(!choice.prefers_call(kLength));
 }
 
+BOOST_AUTO_TEST_CASE(reads_that_take_long_by_chance_do_not_count) {
+  for (std::uint32_t i = 0; i < ReadChoice::kTrialReads; ++i) read_in_pieces(i % 4 == 0 ? 100'000 : 500);
+  for (std::uint32_t i = 0; i < ReadChoice::kTrialReads; ++i) read_by_call(1000);
+  BOOST_TEST(!choice.prefers_call(kLength));
+}
+
 BOOST_AUTO_TEST_CASE(each_length_has_a_choice_of_its_own) {
   try_both(1000, 500);
   BOOST_TEST(choice.prefers_call(16 * 1024 + 1));
@@ -89,9 +95,20 @@ BOOST_AUTO_TEST_CASE(time_counts_for_pieces_while_any_are_under_way) {
   BOOST_TEST(!choice.prefers_call(kLength));
 }
 
-// The trial goes on meanwhile: a peer that is slow does not hold it.
+BOOST_AUTO_TEST_CASE(calls_are_tried_once_the_timed_pieces_have_ended) {
+  for (std::uint32_t i = 0; i < ReadChoice::kTrialReads; ++i) BOOST_REQUIRE(choice.begin_pieces(kLength));
+  for (std::uint32_t i = 0; i < ReadChoice::kTrialReads; ++i) {
+    BOOST_REQUIRE(!choice.prefers_call(kLength));
+    BOOST_TEST(!choice.begin_pieces(kLength));
+    choice.end_pieces(kLength, kLength);
+  }
+  BOOST_TEST(choice.prefers_call(kLength));
+}
+
+// The trial goes on meanwhile: a peer that is slow does not hold it for long.
 BOOST_AUTO_TEST_CASE(a_way_by_which_nothing_came_is_not_chosen) {
   for (std::uint32_t i = 0; i < ReadChoice::kTrialReads; ++i) BOOST_REQUIRE(choice.begin_pieces(kLength));
+  for (std::uint32_t i = 0; i < ReadChoice::kWaitedMost; ++i) BOOST_REQUIRE(!choice.begin_pieces(kLength));
   for (std::uint32_t i = 0; i < ReadChoice::kTrialReads; ++i) read_by_call(1'000'000);
   BOOST_TEST(choice.prefers_call(kLength));
   for (std::uint32_t i = 0; i < ReadChoice::kTrialReads; ++i) choice.end_pieces(kLength, 0);
