@@ -16,7 +16,7 @@ namespace exs::match {
 // MPI and Java need four; users of libfabric add few. Receives of further ones are looked through.
 inline constexpr std::size_t kClassesMax = 8;
 
-// A search through so few entries is faster than any table.
+// To pass so few entries is faster than any table.
 inline constexpr std::size_t kLookedThrough = 16;
 
 struct Class {

@@ -4,7 +4,6 @@
 namespace exs::match {
 
 std::uint32_t WaitingMessages::add(const Envelope& envelope, void* user) {
-  if (!has_tables_ && size_ == kLookedThrough) use_tables();
   if (has_tables_)
     for (std::size_t i = 0; i < classes_.count(); ++i) classes_[i].table.reserve(1);
   const std::uint32_t number = entries_.take_number();
@@ -57,8 +56,8 @@ std::uint32_t WaitingMessages::use_class(const Criteria& criteria) {
   return added;
 }
 
-std::uint32_t WaitingMessages::look_through(const Criteria& criteria) const noexcept {
-  for (std::uint32_t one = order_.first; one != kNone; one = order_links_[one].next)
+std::uint32_t WaitingMessages::look_through(const Criteria& criteria, std::size_t& looks) const noexcept {
+  for (std::uint32_t one = order_.first; one != kNone; one = order_links_[one].next, ++looks)
     if (criteria.fits(entries_[one].envelope)) return one;
   return kNone;
 }
@@ -66,7 +65,12 @@ std::uint32_t WaitingMessages::look_through(const Criteria& criteria) const noex
 std::uint32_t WaitingMessages::find(const Criteria& criteria) {
   if (size_ == 0) return kNone;
   const std::uint32_t index = use_class(criteria);
-  if (index == kNone || !has_tables_) return look_through(criteria);
+  if (index == kNone || !has_tables_) {
+    std::size_t looks = 0;
+    const std::uint32_t number = look_through(criteria, looks);
+    if (looks > kLookedThrough && !has_tables_) use_tables();
+    return number;
+  }
   const Class& its = classes_[index];
   return its.table.first(its.key_of(criteria.source, criteria.bits));
 }

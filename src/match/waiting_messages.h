@@ -14,7 +14,7 @@ namespace exs::match {
 // Design notes
 //  1. A message lies in the table of every class that receives have used, so each of them finds its oldest by one look. The first
 //     receive of a new class enters all that wait there, once.
-//  2. Tables are filled when there are too many to look through, and left when the last message is gone.
+//  2. Tables are filled when a receive has passed too many messages, and left when the last message is gone.
 // Thread: one at a time.
 class WaitingMessages {
  public:
@@ -46,7 +46,7 @@ class WaitingMessages {
     const Envelope& envelope = entries_[number].envelope;
     return classes_[index].key_of(envelope.source, envelope.bits);
   }
-  [[nodiscard]] std::uint32_t look_through(const Criteria& criteria) const noexcept;
+  [[nodiscard]] std::uint32_t look_through(const Criteria& criteria, std::size_t& looks) const noexcept;
 
   Classes classes_;
   NumberedPool<WaitingMessage> entries_;

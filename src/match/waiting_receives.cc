@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "src/match/waiting_receives.h"
 
+#include <array>
+#include <new>
+
 namespace exs::match {
 
 std::uint32_t WaitingReceives::add(const Criteria& criteria, void* user) {
-  if (!has_tables_ && size_ == kLookedThrough) fill_tables();
   const std::uint32_t class_index = has_tables_ ? make_room(criteria) : kNone;
   const std::uint32_t number = entries_.take_number();
-  try {
-    order_links_.resize(entries_.size());
-    class_links_.resize(entries_.size());
-  } catch (...) {
-    entries_.give_back(number);
-    throw;
-  }
+  if (order_links_.size() < entries_.size()) make_links(number);
   WaitingReceive& entry = entries_[number];  // each field by itself: a copy would have to wait for its parts
   entry.criteria.source = criteria.source;
   entry.criteria.bits = criteria.bits;
@@ -27,20 +23,39 @@ std::uint32_t WaitingReceives::add(const Criteria& criteria, void* user) {
   return number;
 }
 
-// Throws std::bad_alloc; the tables are then still empty.
-void WaitingReceives::fill_tables() {
-  for (std::uint32_t one = order_.first; one != kNone; one = order_links_[one].next)
-    make_room(entries_[one].criteria);
+// Without memory for all tables none is used.
+void WaitingReceives::fill_tables() noexcept {
+  std::array<std::size_t, kClassesMax> entries{};
+  for (std::uint32_t one = order_.first; one != kNone; one = order_links_[one].next) {
+    const std::uint32_t index = classes_.find_or_add(entries_[one].criteria);
+    if (index != kNone) ++entries[index];
+  }
+  try {
+    for (std::size_t i = 0; i < classes_.count(); ++i) classes_[i].table.reserve(entries[i]);
+  } catch (const std::bad_alloc&) {
+    return;
+  }
   for (std::uint32_t one = order_.first; one != kNone; one = order_links_[one].next)
     enter(one, classes_.find(entries_[one].criteria));
   has_tables_ = true;
 }
 
-// Returns the number of the receive's class, with room for it. kNone: the class has no table.
+// Returns the number of the receive's class, with room for it in its table. kNone: the class has no table.
 std::uint32_t WaitingReceives::make_room(const Criteria& criteria) {
   const std::uint32_t index = classes_.find_or_add(criteria);
-  if (index != kNone) classes_[index].table.reserve(has_tables_ ? 1 : kLookedThrough + 1);
+  if (index != kNone) classes_[index].table.reserve(1);
   return index;
+}
+
+// For a number that is new.
+void WaitingReceives::make_links(std::uint32_t number) {
+  try {
+    class_links_.resize(entries_.size());
+    order_links_.resize(entries_.size());
+  } catch (...) {
+    entries_.give_back(number);
+    throw;
+  }
 }
 
 void WaitingReceives::enter(std::uint32_t number, std::uint32_t class_index) noexcept {
@@ -60,21 +75,24 @@ void WaitingReceives::leave(std::uint32_t number) noexcept {
   --its.entries;
 }
 
-std::uint32_t WaitingReceives::look_through(const List& list, const Links& links,
-                                            const Envelope& envelope) const noexcept {
-  for (std::uint32_t one = list.first; one != kNone; one = links[one].next)
+std::uint32_t WaitingReceives::look_through(const List& list, const Links& links, const Envelope& envelope,
+                                            std::size_t& looks) const noexcept {
+  for (std::uint32_t one = list.first; one != kNone; one = links[one].next, ++looks)
     if (entries_[one].criteria.fits(envelope)) return one;
   return kNone;
 }
 
 void* WaitingReceives::take_matching(const Envelope& envelope) noexcept {
   if (has_tables_) return take_from_tables(envelope);
-  const std::uint32_t number = look_through(order_, order_links_, envelope);
-  return number == kNone ? nullptr : free(number);
+  std::size_t looks = 0;
+  const std::uint32_t number = look_through(order_, order_links_, envelope, looks);
+  if (looks > kLookedThrough) fill_tables();
+  return number == kNone ? nullptr : remove(number);
 }
 
 void* WaitingReceives::take_from_tables(const Envelope& envelope) noexcept {
-  std::uint32_t oldest = look_through(others_, class_links_, envelope);
+  std::size_t looks = 0;
+  std::uint32_t oldest = look_through(others_, class_links_, envelope, looks);
   Class* its = nullptr;
   std::size_t its_place = 0;
   for (std::size_t i = 0; i < classes_.count(); ++i) {

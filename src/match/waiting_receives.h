@@ -13,7 +13,8 @@ namespace exs::match {
 // Design notes
 //  1. A receive lies in the table of its class. A message asks each class that has receives, and takes the oldest of at most
 //     eight answers, whatever their wildcards.
-//  2. Tables are filled when there are too many to look through, and left when the last receive is gone.
+//  2. A message of most programs fits one of the oldest receives, however many wait, and needs no table. Tables are filled when a
+//     message has passed too many, and left when the last receive is gone.
 // Thread: one at a time.
 class WaitingReceives {
  public:
@@ -40,15 +41,17 @@ class WaitingReceives {
     std::uint32_t class_index = kNone;  // kNone: of a class that has no table
   };
 
-  void fill_tables();
+  void fill_tables() noexcept;
+  void make_links(std::uint32_t number);
   std::uint32_t make_room(const Criteria& criteria);
   void enter(std::uint32_t number, std::uint32_t class_index) noexcept;
   void leave(std::uint32_t number) noexcept;
   [[nodiscard]] Key key_of(const WaitingReceive& entry) const noexcept {
     return classes_[entry.class_index].key_of(entry.criteria.source, entry.criteria.bits);
   }
-  [[nodiscard]] std::uint32_t look_through(const List& list, const Links& links,
-                                           const Envelope& envelope) const noexcept;
+  // Counts the receives that the message passes.
+  [[nodiscard]] std::uint32_t look_through(const List& list, const Links& links, const Envelope& envelope,
+                                           std::size_t& looks) const noexcept;
   void* take_from_tables(const Envelope& envelope) noexcept;
   void* free(std::uint32_t number) noexcept;
 
