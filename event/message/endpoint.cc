@@ -31,6 +31,8 @@ void copy_into(const proto::Operation& receive, const proto::Operation& send) {
   }
 }
 
+constexpr std::uint32_t kPostsPerLook = 64;
+
 // False: memory of the one or the other is not there.
 template <typename Copy>
 bool has_copied(Copy&& copy) {
@@ -76,10 +78,11 @@ Request& Endpoint::open(Request::Kind kind, std::uint32_t peer, const Buffer& me
   request.peer = peer;
   request.status = {};
   request.label = {};
-  request.operation = {};
-  request.operation.tag.handle = &request;
-  Undo give_back([&] { requests_.free(request); });
   request.operation.memory = {memory.address, memory.bytes, {}};
+  request.operation.vector = {};
+  request.operation.label = nullptr;
+  if (memory.pieces.empty() && !memory.is_lent) return request;
+  Undo give_back([&] { requests_.free(request); });
   request.pieces.clear();
   for (const exs_iovec_t& piece : memory.pieces)
     request.pieces.push_back({static_cast<std::byte*>(piece.iov_base), piece.iov_len, {}});
@@ -149,17 +152,35 @@ int Endpoint::take_status(Request& request, exm_status_t* status) noexcept {
 
 // ---------------------------------------------------------------- sends
 
+void Endpoint::count_eager(std::uint64_t bytes) noexcept {
+  ++counters_.sends;
+  ++counters_.eager_sends;
+  counters_.bytes_sent += bytes;
+}
+
+// A thread that sends and sends sees no credit that has come, unless it looks for one here.
+bool Endpoint::send_short(Peer& to, const proto::Label& label, LocalSlice payload) noexcept {
+  using proto::ShortSend;
+  return shard_->short_step([&] {
+    shard_->assert_held();
+    ShortSend sent = to.send_short(label, payload);
+    if (sent == ShortSend::kNoCredit && shard_->take_news()) sent = to.send_short(label, payload);
+    if (sent == ShortSend::kSent) count_eager(payload.length_bytes);
+    return sent == ShortSend::kSent;
+  });
+}
+
 bool Endpoint::send_at_once(std::uint32_t to, const proto::Label& label, const Buffer& from) {
   Peer* const known = peers_.find(to);
   if (known == nullptr || !from.pieces.empty()) return false;
+  const LocalSlice payload{from.address, from.bytes, {}};
+  if (send_short(*known, label, payload)) return true;
   proto::Operation operation;
-  operation.memory = {from.address, from.bytes, {}};
+  operation.memory = payload;
   operation.label = &label;
   return shard_->try_step([&] {
     if (!known->send_now(operation)) return false;
-    ++counters_.sends;
-    ++counters_.eager_sends;
-    counters_.bytes_sent += from.bytes;
+    count_eager(from.bytes);
     return true;
   });
 }
@@ -260,9 +281,16 @@ exm_request_t Endpoint::receive(const match::Criteria& criteria, const Buffer& i
     Request& request = open(Request::Kind::kReceive, criteria.source, into, listener);
     made = request.handle();
     is_to_be_driven = post_receive(request, criteria);
+    if (++posts_ % kPostsPerLook == 0) look_between_posts();
   });
   if (is_to_be_driven) shard_->carry_out([] {});
   return made;
+}
+
+// A thread that posts and posts leaves the peer without credits, unless it looks here.
+void Endpoint::look_between_posts() noexcept {
+  shard_->assert_held();
+  static_cast<void>(shard_->take_news());
 }
 
 bool Endpoint::post_receive(Request& receive, const match::Criteria& criteria) {

@@ -153,7 +153,10 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   Request& open(Request::Kind kind, std::uint32_t peer, const Buffer& memory, const Listener& listener);
   static void keep_copy(Request& request);
   bool send_at_once(std::uint32_t to, const proto::Label& label, const Buffer& from);
+  [[nodiscard]] bool send_short(Peer& to, const proto::Label& label, LocalSlice payload) noexcept;
+  void count_eager(std::uint64_t bytes) noexcept;
   void send_to_self(Request& send);
+  void look_between_posts() noexcept;
   // False: nothing moved that has to be driven.
   bool post_receive(Request& receive, const match::Criteria& criteria);
   bool give(Kept& kept, Request& receive);
@@ -190,6 +193,7 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   std::shared_ptr<TaggedAcceptor> acceptor_;
   MessageCounters counters_;
   int full_peers_ = 0;
+  std::uint32_t posts_ = 0;  // of receives
   std::vector<int> failed_;  // ranks that have died
   std::size_t failures_acknowledged_ = 0;
   std::vector<Nap*> watchers_;  // wait for messages, or for the end of any request or peer

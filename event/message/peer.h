@@ -37,6 +37,11 @@ class Peer final : public TaggedEnd {
   bool send_now(const proto::Operation& operation) {
     return state_ == State::kConnected && delayed_.empty() && session_->send_tagged_now(operation);
   }
+  // Likewise a short one, in fewer steps.
+  [[nodiscard]] proto::ShortSend send_short(const proto::Label& label, LocalSlice payload) noexcept {
+    const bool may = state_ == State::kConnected && delayed_.empty();
+    return may ? session_->send_tagged_short(label, payload) : proto::ShortSend::kNot;
+  }
   // Its end goes to Endpoint::end().
   void post(Request& send);
   // Ends it with ECANCELED, unless it has left.

@@ -16,6 +16,7 @@ void RequestPool::grow() {
   auto* const made = new Request[kChunk];
   for (std::uint32_t i = 0; i < kChunk; ++i) {
     made[i].number = count + i;
+    made[i].operation.tag.handle = &made[i];
     free_.push_back(&made[i]);
   }
   chunks_[count / kChunk].store(made, std::memory_order_release);

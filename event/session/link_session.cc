@@ -263,13 +263,18 @@ bool LinkSession::take(const ArrivingMessage& message) {
   bool is_taken = false;
   contained([&] {
     if (!connection_) return;
-    const auto deliver = [this](const proto::Operation& receive, std::uint64_t payload_bytes) {
-      end_short_receive(receive, payload_bytes);
-    };
-    is_taken = connection_->take_short(message, deliver) || connection_->take(message);
+    if (end_ != nullptr) {
+      is_taken = connection_->take(message);
+    } else {
+      const auto deliver = [this](const proto::Operation& receive, std::uint64_t payload_bytes) {
+        end_short_receive(receive, payload_bytes);
+      };
+      is_taken = connection_->take_short(message, deliver) || connection_->take(message);
+    }
     if (!is_taken) return;
     keepalive_.heard();
-    if (has_more_to_report() || maps_ || end_ != nullptr) after_step();
+    const bool end_may_follow = end_ != nullptr && !(connection_ && connection_->is_quiet());
+    if (has_more_to_report() || maps_ || end_may_follow) after_step();
   });
   return is_taken;
 }

@@ -49,6 +49,12 @@ class LinkSession final : public Session,
   void leave_end() noexcept { end_ = nullptr; }
   // Sends a tagged message that can leave at once. False: it must be posted; nothing has changed.
   bool send_tagged_now(const proto::Operation& operation);
+  // Likewise a short one, in fewer steps where the link knows them.
+  [[nodiscard]] proto::ShortSend send_tagged_short(const proto::Label& label, LocalSlice payload) noexcept {
+    shard()->assert_held();
+    const bool may = connection_ && link_->sends_short();
+    return may ? connection_->send_short(label, payload) : proto::ShortSend::kNot;
+  }
   // The connection reads only into registered memory.
   [[nodiscard]] bool needs_registered_memory() const noexcept {
     return link_ != nullptr && link_->needs_registered_memory();

@@ -16,36 +16,25 @@ Status check_context(int context) {
 
 }  // namespace
 
-Status check_rank(const Endpoint& endpoint, int rank) {
-  const auto size = std::int64_t{endpoint.size()};
-  if (rank >= 0 && rank < size) return Status();
-  return refuse(EINVAL, "there is no rank {}: the job has {}, from 0 on", rank, size);
+Status refuse_rank(const Endpoint& endpoint, int rank) {
+  return refuse(EINVAL, "there is no rank {}: the job has {}, from 0 on", rank, endpoint.size());
 }
 
-Result<match::Criteria> criteria_of(const Endpoint& endpoint, int from, int tag, int context) {
-  Status status = check_context(context);
-  if (status.ok() && from != EXM_ANY_SOURCE) status = check_rank(endpoint, from);
-  if (!status.ok()) return failure(status);
-  match::Criteria criteria;
-  criteria.source = from == EXM_ANY_SOURCE ? match::kAnySource : static_cast<std::uint32_t>(from);
-  criteria.ignore = tag == EXM_ANY_TAG ? UINT32_MAX : 0;
-  criteria.bits = bits_of(tag == EXM_ANY_TAG ? 0 : tag, context);
-  return criteria;
+Status refuse_source(const Endpoint& endpoint, int from, int context) {
+  const Status status = check_context(context);
+  return status.ok() ? refuse_rank(endpoint, from) : status;
 }
 
-Status check_send(const Endpoint& endpoint, int to, int tag, int context, int flags) {
+Status refuse_send(const Endpoint& endpoint, int to, int tag, int context, int flags) {
   if (const Status status = check_rank(endpoint, to); !status.ok()) return status;
   if (const Status status = check_context(context); !status.ok()) return status;
   if (tag == EXM_ANY_TAG)
     return refuse(EINVAL, "a message has a tag of its own: EXM_ANY_TAG is for receives");
-  if ((flags & ~EXM_SYNC) != 0) return refuse(EINVAL, "flags {:#x}: there is EXM_SYNC alone", flags);
-  return Status();
+  return refuse(EINVAL, "flags {:#x}: there is EXM_SYNC alone", flags);
 }
 
-Result<Buffer> buffer_of(const void* memory, std::size_t length) {
-  if (memory == nullptr && length > 0) return failure(refuse(EINVAL, "{} bytes at NULL", length));
-  // The library writes to no memory that is sent.
-  return Buffer{.address = static_cast<std::byte*>(const_cast<void*>(memory)), .bytes = length, .pieces = {}};
+Status refuse_memory(const Buffer& buffer) {
+  return refuse(EINVAL, "{} bytes at NULL", buffer.bytes);
 }
 
 Result<Buffer> buffer_of(const exs_iovec_t* pieces, int count) {

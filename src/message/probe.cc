@@ -6,19 +6,17 @@
 namespace exs {
 namespace {
 
-Result<int> probe_once(Endpoint& endpoint, int from, int tag, int context, exm_status_t* status,
+Result<int> probe_once(Endpoint& endpoint, int from, int tag, int context, exm_status_t* found,
                        exm_message_t* taken) {
-  const auto criteria = criteria_of(endpoint, from, tag, context);
-  if (!criteria) return failure(criteria.error());
+  if (const Status status = check_source(endpoint, from, context); !status.ok()) return failure(status);
   endpoint.look_at_arrivals();
-  return endpoint.probe(*criteria, status, taken) ? 1 : 0;
+  return endpoint.probe(criteria_of(from, tag, context), found, taken) ? 1 : 0;
 }
 
-Result<int> probe_and_wait(Endpoint& endpoint, int from, int tag, int context, exm_status_t* status,
+Result<int> probe_and_wait(Endpoint& endpoint, int from, int tag, int context, exm_status_t* found,
                            exm_message_t* taken, std::int64_t timeout_ns) {
-  const auto criteria = criteria_of(endpoint, from, tag, context);
-  if (!criteria) return failure(criteria.error());
-  return api_result(endpoint.probe_and_wait(*criteria, status, taken, timeout_ns));
+  if (const Status status = check_source(endpoint, from, context); !status.ok()) return failure(status);
+  return api_result(endpoint.probe_and_wait(criteria_of(from, tag, context), found, taken, timeout_ns));
 }
 
 }  // namespace

@@ -11,23 +11,29 @@ namespace {
 constexpr int kSendFlags = EXM_SYNC | EXM_DATA | EXM_BUFFERED;
 
 // One piece needs no list.
-Result<Buffer> memory_of(const exs_iovec_t* pieces, int count) {
-  if (count == 1 && pieces != nullptr) return buffer_of(pieces->iov_base, pieces->iov_len);
-  return buffer_of(pieces, count);
+Status read_memory(const exs_iovec_t* pieces, int count, Buffer& memory) {
+  if (count == 1 && pieces != nullptr) {
+    memory = buffer_of(pieces->iov_base, pieces->iov_len);
+    return check_memory(memory);
+  }
+  const auto several = buffer_of(pieces, count);
+  if (several) memory = *several;
+  return several ? Status() : several.error();
 }
 
-Result<match::Criteria> criteria_of(const Endpoint& endpoint, int peer, std::uint64_t match,
-                                    std::uint64_t ignore) {
-  if (peer == EXM_ANY_SOURCE) return match::Criteria{match::kAnySource, match & ~ignore, ignore};
-  if (const Status status = check_rank(endpoint, peer); !status.ok()) return failure(status);
-  return match::Criteria{static_cast<std::uint32_t>(peer), match & ~ignore, ignore};
+Status check_peer(const Endpoint& endpoint, int peer) {
+  return peer == EXM_ANY_SOURCE ? Status() : check_rank(endpoint, peer);
+}
+match::Criteria criteria_by_bits(int peer, std::uint64_t match, std::uint64_t ignore) noexcept {
+  const bool takes_any = peer == EXM_ANY_SOURCE;
+  return {takes_any ? match::kAnySource : static_cast<std::uint32_t>(peer), match & ~ignore, ignore};
 }
 
 Result<exm_request_t> start_send(Endpoint& endpoint, const exs_iovec_t* pieces, int count, int peer,
                                  std::uint64_t match, std::uint64_t data, int flags, void* user) {
-  auto from = memory_of(pieces, count);
-  if (!from) return failure(from.error());
-  from->is_lent = (flags & EXM_BUFFERED) != 0;
+  Buffer from;
+  if (const Status status = read_memory(pieces, count, from); !status.ok()) return failure(status);
+  from.is_lent = (flags & EXM_BUFFERED) != 0;
   if (const Status status = check_rank(endpoint, peer); !status.ok()) return failure(status);
   if ((flags & ~kSendFlags) != 0)
     return failure(refuse(EINVAL, "flags {:#x}: there are EXM_SYNC, EXM_DATA and EXM_BUFFERED", flags));
@@ -36,7 +42,7 @@ Result<exm_request_t> start_send(Endpoint& endpoint, const exs_iovec_t* pieces, 
   label.has_data = (flags & EXM_DATA) != 0;
   label.data = label.has_data ? data : 0;
   label.synchronous = (flags & EXM_SYNC) != 0;
-  return endpoint.send(static_cast<std::uint32_t>(peer), label, *from, {.is_poll = true, .user = user});
+  return endpoint.send(static_cast<std::uint32_t>(peer), label, from, {.is_poll = true, .user = user});
 }
 
 }  // namespace
@@ -59,11 +65,10 @@ int exm_trecv(exm_ep_t ep, const exs_iovec_t* pieces, int count, int peer, uint6
               void* user, exm_request_t* request) {
   return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
     if (request == nullptr) return failure(null_argument());
-    const auto into = memory_of(pieces, count);
-    if (!into) return failure(into.error());
-    const auto criteria = criteria_of(endpoint, peer, match, ignore);
-    if (!criteria) return failure(criteria.error());
-    *request = endpoint.receive(*criteria, *into, {.is_poll = true, .user = user});
+    Buffer into;
+    if (const Status status = read_memory(pieces, count, into); !status.ok()) return failure(status);
+    if (const Status status = check_peer(endpoint, peer); !status.ok()) return failure(status);
+    *request = endpoint.receive(criteria_by_bits(peer, match, ignore), into, {.is_poll = true, .user = user});
     return 0;
   });
 }
@@ -71,11 +76,10 @@ int exm_trecv(exm_ep_t ep, const exs_iovec_t* pieces, int count, int peer, uint6
 int exm_tprobe(exm_ep_t ep, int peer, uint64_t match, uint64_t ignore, exm_message_t* message,
                exm_completion_t* found) {
   return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
-    const auto criteria = criteria_of(endpoint, peer, match, ignore);
-    if (!criteria) return failure(criteria.error());
+    if (const Status status = check_peer(endpoint, peer); !status.ok()) return failure(status);
     endpoint.look_at_arrivals();
     exm_completion_t told;
-    if (!endpoint.probe(*criteria, told, message)) return 0;
+    if (!endpoint.probe(criteria_by_bits(peer, match, ignore), told, message)) return 0;
     if (found != nullptr) *found = told;
     return 1;
   });
@@ -85,9 +89,9 @@ int exm_tmrecv(exm_ep_t ep, const exs_iovec_t* pieces, int count, exm_message_t*
                exm_request_t* request) {
   return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
     if (message == nullptr || request == nullptr) return failure(null_argument());
-    const auto into = memory_of(pieces, count);
-    if (!into) return failure(into.error());
-    const auto started = endpoint.receive_taken(*message, *into, {.is_poll = true, .user = user});
+    Buffer into;
+    if (const Status status = read_memory(pieces, count, into); !status.ok()) return failure(status);
+    const auto started = endpoint.receive_taken(*message, into, {.is_poll = true, .user = user});
     if (!started) return failure(started.error());
     *message = 0;
     *request = *started;

@@ -6,23 +6,21 @@
 namespace exs {
 namespace {
 
-Result<exm_request_t> start_send(Endpoint& endpoint, const Result<Buffer>& from, int to, int tag, int context,
+Result<exm_request_t> start_send(Endpoint& endpoint, const Buffer& from, int to, int tag, int context,
                                  int flags) {
-  if (!from) return failure(from.error());
+  if (const Status status = check_memory(from); !status.ok()) return failure(status);
   if (const Status status = check_send(endpoint, to, tag, context, flags); !status.ok())
     return failure(status);
   proto::Label label;
   label.bits = bits_of(tag, context);
   label.synchronous = (flags & EXM_SYNC) != 0;
-  return endpoint.send(static_cast<std::uint32_t>(to), label, *from, {});
+  return endpoint.send(static_cast<std::uint32_t>(to), label, from, {});
 }
 
-Result<exm_request_t> start_receive(Endpoint& endpoint, const Result<Buffer>& into, int from, int tag,
-                                    int context) {
-  if (!into) return failure(into.error());
-  const auto criteria = criteria_of(endpoint, from, tag, context);
-  if (!criteria) return failure(criteria.error());
-  return endpoint.receive(*criteria, *into, {});
+Result<exm_request_t> start_receive(Endpoint& endpoint, const Buffer& into, int from, int tag, int context) {
+  if (const Status status = check_memory(into); !status.ok()) return failure(status);
+  if (const Status status = check_source(endpoint, from, context); !status.ok()) return failure(status);
+  return endpoint.receive(criteria_of(from, tag, context), into, {});
 }
 
 Result<int> start(const Result<exm_request_t>& started, exm_request_t* request) {
@@ -63,7 +61,9 @@ int exm_isendv(exm_ep_t ep, const exs_iovec_t* pieces, int count, int to, int ta
                exm_request_t* request) {
   return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
     if (request == nullptr) return failure(null_argument());
-    return start(start_send(endpoint, buffer_of(pieces, count), to, tag, context, flags), request);
+    const auto from = buffer_of(pieces, count);
+    if (!from) return failure(from.error());
+    return start(start_send(endpoint, *from, to, tag, context, flags), request);
   });
 }
 
@@ -85,16 +85,18 @@ int exm_irecvv(exm_ep_t ep, const exs_iovec_t* pieces, int count, int from, int 
                exm_request_t* request) {
   return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
     if (request == nullptr) return failure(null_argument());
-    return start(start_receive(endpoint, buffer_of(pieces, count), from, tag, context), request);
+    const auto into = buffer_of(pieces, count);
+    if (!into) return failure(into.error());
+    return start(start_receive(endpoint, *into, from, tag, context), request);
   });
 }
 
 int exm_mrecv(exm_ep_t ep, void* into, size_t length, exm_message_t* message, exm_status_t* status) {
   return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
     if (message == nullptr) return failure(null_argument());
-    const auto buffer = buffer_of(into, length);
-    if (!buffer) return failure(buffer.error());
-    const auto started = endpoint.receive_taken(*message, *buffer, {});
+    const Buffer buffer = buffer_of(into, length);
+    if (const Status wrong = check_memory(buffer); !wrong.ok()) return failure(wrong);
+    const auto started = endpoint.receive_taken(*message, buffer, {});
     if (started) *message = 0;
     return finish(endpoint, started, status);
   });
@@ -103,9 +105,9 @@ int exm_mrecv(exm_ep_t ep, void* into, size_t length, exm_message_t* message, ex
 int exm_imrecv(exm_ep_t ep, void* into, size_t length, exm_message_t* message, exm_request_t* request) {
   return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
     if (message == nullptr || request == nullptr) return failure(null_argument());
-    const auto buffer = buffer_of(into, length);
-    if (!buffer) return failure(buffer.error());
-    const auto started = endpoint.receive_taken(*message, *buffer, {});
+    const Buffer buffer = buffer_of(into, length);
+    if (const Status status = check_memory(buffer); !status.ok()) return failure(status);
+    const auto started = endpoint.receive_taken(*message, buffer, {});
     if (started) *message = 0;
     return start(started, request);
   });

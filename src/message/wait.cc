@@ -29,6 +29,7 @@ class Requests {
     if (count < 0) return failure(refuse(EINVAL, "{} requests", count));
     if (count > 0 && handles == nullptr) return failure(null_argument());
     Requests found(endpoint, handles);
+    found.requests_.reserve(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {
       Request* const request = handles[i] == 0 ? nullptr : find_waitable(endpoint, handles[i]);
       if (handles[i] != 0 && request == nullptr) return failure(no_such_request(handles[i]));

@@ -96,11 +96,17 @@ bool Connection::send_now(const Operation& operation) {
   return true;
 }
 
+ShortSend Connection::send_short(const Label& label, LocalSlice payload) noexcept {
+  return sends_short() ? tagged_sends().send_short(label, payload) : ShortSend::kNot;
+}
+
 bool Connection::may_send_short() const noexcept {
+  if (is_tagged()) return is_steady() && tagged_sends().may_send_short();
   return agreement_.kind == SocketKind::kMessage && is_steady() && message_sends().may_send_short();
 }
 
 bool Connection::may_take_short() const noexcept {
+  if (is_tagged()) return is_steady() && tagged_sends().all_sent();
   return agreement_.kind == SocketKind::kMessage && is_steady() && sends_->all_sent() &&
          message_receives().is_plain_and_quiet();
 }
@@ -178,30 +184,40 @@ bool Connection::take(const ArrivingMessage& message) {
 }
 
 bool Connection::take_tagged(const ArrivingMessage& message) {
-  if (state_ != State::kOpen || !close_handshake_.is_quiet()) return false;
-  std::array<std::byte, wire::kTaggedWithDataBytes> bytes;
-  const auto head = std::span(bytes).first(std::min(bytes.size(), message.length_bytes()));
-  message.copy(0, head);
-  if (message.length_bytes() == wire::kHeaderBytes) return take_credit(head);
-  wire::Message decoded;
-  if (!wire::decode_tagged(head, message.length_bytes(), decoded)) return false;
-  const wire::Header& header = decoded.header;
-  if (!path_.credits.may_take_back(header.credits) || !tagged_receives().take_at_arrival(decoded, message))
-    return false;
-  Status status = path_.credits.take_back(header.credits);
-  if (status.ok()) status = eager_.take_back(decoded.label.returned_bytes);
-  const bool is_all = status.ok() && !tagged_receives().owes_something() && sends_->all_sent();
-  if (is_all) status = outbox_.return_credits(false);
-  if (!is_all || !status.ok()) settle(status);
+  const bool was_quiet = takes_short();
+  if (!was_quiet && (state_ != State::kOpen || !close_handshake_.is_quiet())) return false;
+  wire::TaggedBytes bytes;
+  std::span<const std::byte> start(bytes);
+  if (const auto first = message.first_piece(); first.size() >= bytes.size()) {
+    std::memcpy(bytes.data(), first.data(), bytes.size());
+  } else {
+    start = start.first(std::min(bytes.size(), message.length_bytes()));
+    message.copy(0, std::span(bytes).first(start.size()));
+  }
+  wire::TaggedHead head;
+  if (!wire::decode_tagged(start, head)) return take_credit(message);
+  const bool is_paid =
+      path_.credits.may_take_back(head.header.credits) && eager_.may_take_back(head.label.returned_bytes);
+  if (!is_paid || !tagged_receives().take_at_arrival(head, message)) return false;
+  path_.credits.add_back(head.header.credits);
+  eager_.add_back(head.label.returned_bytes);
+  if (!was_quiet || tagged_receives().owes_something()) {
+    settle({});
+  } else if (path_.credits.return_is_due()) {
+    return_credits();
+  }
   return true;
 }
 
 // Touches no slot, because that would touch a page for most peers of a large job.
-bool Connection::take_credit(std::span<const std::byte> bytes) {
-  const Result<wire::Message> message = wire::decode(bytes);
-  if (!message || message->header.type != MessageType::kCredit) return false;
-  if (!path_.credits.may_take_back(message->header.credits)) return false;
-  settle(path_.credits.take_back(message->header.credits));
+bool Connection::take_credit(const ArrivingMessage& message) {
+  std::array<std::byte, wire::kHeaderBytes> bytes;
+  if (message.length_bytes() != bytes.size()) return false;
+  message.copy(0, bytes);
+  const Result<wire::Message> decoded = wire::decode(bytes);
+  if (!decoded || decoded->header.type != MessageType::kCredit) return false;
+  if (!path_.credits.may_take_back(decoded->header.credits)) return false;
+  settle(path_.credits.take_back(decoded->header.credits));
   return true;
 }
 

@@ -74,6 +74,8 @@ class Connection {
   ShortSend send_short(LocalSlice payload) noexcept {
     return sends_short() ? path_.send(payload) : ShortSend::kNot;
   }
+  // Likewise a message with a tag.
+  ShortSend send_short(const Label& label, LocalSlice payload) noexcept;
   // Takes an immediate for a short receive, as take() does, and calls `deliver(receive, payload_bytes)`. False: see take().
   template <typename Deliver>
   bool take_short(const ArrivingMessage& message, Deliver&& deliver) {
@@ -98,6 +100,8 @@ class Connection {
   // A message at its arrival, before which none waits among the completions. False: nothing has changed, and it
   // comes as a completion.
   bool take(const ArrivingMessage& message);
+  // Nothing but a short step has followed a take().
+  [[nodiscard]] bool is_quiet() const noexcept { return path_.takes; }
   // Every completion of the link except kEstablished. After a batch of them the caller calls Port::flush().
   void handle(const Completion& completion);
 
@@ -188,7 +192,7 @@ class Connection {
   void return_credits();
   void forget_quiet() noexcept { path_.sends = path_.takes = false; }
   bool take_tagged(const ArrivingMessage& message);
-  bool take_credit(std::span<const std::byte> bytes);
+  bool take_credit(const ArrivingMessage& message);
   void send_steadily();
   void on_send(const Completion& completion);
   void finish_direct_receive();

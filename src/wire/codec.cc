@@ -299,17 +299,6 @@ Advert list_entry(std::span<const std::byte> list, std::size_t entry) {
   return load_window(list.subspan(entry * kListEntryBytes, kListEntryBytes).data());
 }
 
-bool decode_tagged(std::span<const std::byte> bytes, std::size_t message_bytes, Message& message) noexcept {
-  if (bytes.size() < kTaggedBytes) return false;
-  message.header = load_header(bytes.data());
-  if (message.header.type != MessageType::kTagged || !flags_are_legal(message.header)) return false;
-  const std::size_t fixed = fixed_bytes(message.header);
-  if (bytes.size() < fixed) return false;
-  load_label(bytes.data(), message);
-  message.payload_bytes = static_cast<std::uint32_t>(message_bytes - fixed);
-  return id_is_legal(message);
-}
-
 Result<Message> decode(std::span<const std::byte> bytes) {
   if (bytes.size() < kHeaderBytes) return malformed("shorter than a header, bytes", bytes.size());
   const std::byte* const from = bytes.data();

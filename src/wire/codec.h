@@ -29,8 +29,11 @@ Result<Message> decode(std::span<const std::byte> bytes);
 // A header as one word, most significant byte first.
 inline constexpr int kWordCreditsShift = 8 * (kHeaderBytes - kCreditsOffset - sizeof(std::uint16_t));
 inline constexpr std::uint64_t kWordTypeAndFlags = ~std::uint64_t{0} << 8 * (kHeaderBytes - kFlagsOffset - 1);
-inline constexpr std::uint64_t kImmediateWord =
-    std::uint64_t{static_cast<std::uint8_t>(MessageType::kImmediate)} << 8 * (kHeaderBytes - kTypeOffset - 1);
+inline constexpr std::uint64_t word_of(MessageType type, std::uint8_t flags) noexcept {
+  return std::uint64_t{static_cast<std::uint8_t>(type)} << 8 * (kHeaderBytes - kTypeOffset - 1) |
+         std::uint64_t{flags} << 8 * (kHeaderBytes - kFlagsOffset - 1);
+}
+inline constexpr std::uint64_t kImmediateWord = word_of(MessageType::kImmediate, 0);
 static_assert(kHeaderBytes == sizeof(std::uint64_t) &&
               kSequenceOffset + sizeof(std::uint32_t) == kHeaderBytes);
 
@@ -52,8 +55,50 @@ inline bool decode_immediate(std::span<const std::byte, kHeaderBytes> bytes, Hea
   return true;
 }
 
-// The fixed part of a kTagged message of `message_bytes` that begins with `bytes`. False: it is none, or malformed.
-bool decode_tagged(std::span<const std::byte> bytes, std::size_t message_bytes, Message& message) noexcept;
+// The fixed part of a kTagged message.
+struct TaggedHead {
+  Header header;
+  Label label;
+
+  [[nodiscard]] bool has_data() const noexcept { return (header.flags & kWithData) != 0; }
+  [[nodiscard]] std::size_t fixed_bytes() const noexcept {
+    return has_data() ? kTaggedWithDataBytes : kTaggedBytes;
+  }
+};
+static_assert(kLabelBitsOffset == 8 && kLabelReturnedOffset == 16 && kLabelIdOffset == 20 &&
+                  kLabelDataOffset == 24,
+              "a word each, returned bytes and id in one");
+using TaggedBytes = std::array<std::byte, kTaggedWithDataBytes>;
+
+// encode() and decode() of a kTagged alone, likewise.
+inline std::span<const std::byte> encode_tagged(const TaggedHead& head, TaggedBytes& into) noexcept {
+  store_be(into.data(), word_of(MessageType::kTagged, head.header.flags) |
+                            std::uint64_t{head.header.credits} << kWordCreditsShift | head.header.sequence);
+  store_be(into.data() + kLabelBitsOffset, head.label.bits);
+  store_be(into.data() + kLabelReturnedOffset,
+           std::uint64_t{head.label.returned_bytes} << 32U | head.label.id);
+  store_be(into.data() + kLabelDataOffset, head.label.data);
+  return {into.data(), head.fixed_bytes()};
+}
+
+// Of a message that begins with `bytes`, which are all its bytes or enough for any fixed part. False: it is none, or malformed.
+inline bool decode_tagged(std::span<const std::byte> bytes, TaggedHead& head) noexcept {
+  constexpr std::uint64_t kLegal = word_of(MessageType{0}, kSynchronous | kWithData);
+  if (bytes.size() < kTaggedBytes) return false;
+  const std::byte* const from = bytes.data();
+  const auto word = load_be<std::uint64_t>(from);
+  if ((word & kWordTypeAndFlags & ~kLegal) != word_of(MessageType::kTagged, 0)) return false;
+  head.header = {MessageType::kTagged,
+                 static_cast<std::uint8_t>(word >> 8 * (kHeaderBytes - kFlagsOffset - 1)),
+                 static_cast<std::uint16_t>(word >> kWordCreditsShift), static_cast<std::uint32_t>(word)};
+  if (head.has_data() && bytes.size() < kTaggedWithDataBytes) return false;
+  const auto returned_and_id = load_be<std::uint64_t>(from + kLabelReturnedOffset);
+  head.label.bits = load_be<std::uint64_t>(from + kLabelBitsOffset);
+  head.label.data = head.has_data() ? load_be<std::uint64_t>(from + kLabelDataOffset) : 0;
+  head.label.returned_bytes = static_cast<std::uint32_t>(returned_and_id >> 32U);
+  head.label.id = static_cast<std::uint32_t>(returned_and_id);
+  return (head.label.id != 0) == ((head.header.flags & kSynchronous) != 0);  // an ID is for an ACK
+}
 
 // Bytes before the payload of an immediate or the list of an advert.
 std::size_t fixed_bytes(const Header& header);

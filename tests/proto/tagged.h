@@ -76,7 +76,8 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
     operation.label = &made.label;
     operation.tag.handle = &made;
     const test::InTested tested;
-    connection.post_send(operation);
+    made.has_ended = tries_short && connection.send_short(made.label, operation.memory) == ShortSend::kSent;
+    if (!made.has_ended) connection.post_send(operation);
   }
   void receive(std::uint64_t bits, std::size_t room) {
     Receive& made = receives.emplace_back();
@@ -177,6 +178,7 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
   std::list<Receive> receives;
   std::list<Kept> waiting;
   bool full = false;
+  bool tries_short = false;  // sends
   int wrong_data = 0;
   int peer_stopped = 0;
   int closes = 0;

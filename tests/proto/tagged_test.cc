@@ -98,6 +98,8 @@ void expect_all_arrive(std::uint32_t credits_max) {
   TaggedPair pair(draw<std::uint32_t>(1, credits_max + 1));
   if (draw_bool()) pair.a.link.let_send_now();
   if (draw_bool()) pair.b.link.let_send_now();
+  pair.a.tries_short = draw_bool();
+  pair.b.tries_short = draw_bool();
   const std::vector<Column> columns = {{"step", {{18, 0, 5}, {3, 5, 6, "send"}, {2, 6, 7, "receive"}}},
                                        {"end", {{1, 0, 2}}},
                                        {"bytes", {{3, 0, 49}, {2, 49, 200}}},

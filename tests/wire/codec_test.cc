@@ -165,11 +165,16 @@ BOOST_AUTO_TEST_CASE(an_advert_with_a_label_has_windows_behind_it) {
 BOOST_AUTO_TEST_CASE(the_head_of_a_message_with_a_tag_is_what_decode_finds) {
   for (const std::size_t payload_bytes : {0, 1, 4096}) {
     const Bytes bytes = encoded(sample(MessageType::kTagged), payload_bytes);
-    Message head;
-    BOOST_REQUIRE(decode_tagged(std::span(bytes).first(kTaggedWithDataBytes), bytes.size(), head));
-    BOOST_TEST(same(head, *decode(bytes)));
-    BOOST_TEST(!decode_tagged(std::span(bytes).first(kTaggedBytes), bytes.size(), head));
-    BOOST_TEST(!decode_tagged(encoded(sample(MessageType::kImmediate), 64), 72, head));
+    TaggedHead head;
+    BOOST_REQUIRE(decode_tagged(std::span(bytes).first(kTaggedWithDataBytes), head));
+    Message message;
+    message.header = head.header;
+    message.label = head.label;
+    message.payload_bytes =
+        static_cast<std::uint32_t>(bytes.size()) - static_cast<std::uint32_t>(head.fixed_bytes());
+    BOOST_TEST(same(message, *decode(bytes)));
+    BOOST_TEST(!decode_tagged(std::span(bytes).first(kTaggedBytes), head));
+    BOOST_TEST(!decode_tagged(encoded(sample(MessageType::kImmediate), 64), head));
   }
 }
 
@@ -301,6 +306,39 @@ BOOST_AUTO_TEST_CASE(notices_and_releases_that_contradict_themselves_are_malform
     offer.header.flags = flags;
     expect_malformed(encoded(offer), "offer flags");
   }
+}
+
+// The short way of a message with a tag says what the way of all messages says.
+BOOST_AUTO_TEST_CASE(the_head_of_a_message_with_a_tag_is_the_same_by_the_short_way) {
+  const bool held = exs::test::holds("the head of a message with a tag", [] {
+    Message message;
+    message.header.type = MessageType::kTagged;
+    message.header.flags = exs::test::draw<std::uint8_t>(0, 1) == 0 ? 0 : kWithData;
+    message.header.credits = exs::test::draw<std::uint16_t>(0, 0xffff);
+    message.header.sequence = exs::test::draw<std::uint32_t>(0, 0xffffffff);
+    message.label.bits = exs::test::draw<std::uint64_t>();
+    message.label.data = message.header.flags == 0 ? 0 : exs::test::draw<std::uint64_t>();
+    message.label.returned_bytes = exs::test::draw<std::uint32_t>(0, 0xffffffff);
+    TaggedBytes room;
+    const auto head = encode_tagged({message.header, message.label}, room);
+    const Bytes whole = encoded(message);
+    EXS_HOLD(std::equal(head.begin(), head.end(), whole.begin(), whole.end()));
+
+    Bytes bytes(head.begin(), head.end());
+    bytes[exs::test::draw<std::size_t>(0, kFlagsOffset)] ^= std::byte{exs::test::draw<std::uint8_t>(0, 7)};
+    TaggedHead short_way;
+    const bool is_tagged = decode_tagged(bytes, short_way);
+    const auto decoded = decode(bytes);
+    EXS_HOLD(is_tagged == (decoded && decoded->header.type == MessageType::kTagged));
+    if (!is_tagged) return;
+    Message same_way;
+    same_way.header = short_way.header;
+    same_way.label = short_way.label;
+    same_way.payload_bytes =
+        static_cast<std::uint32_t>(bytes.size()) - static_cast<std::uint32_t>(short_way.fixed_bytes());
+    EXS_HOLD(same(same_way, *decoded));
+  });
+  BOOST_TEST(held);
 }
 
 // The short way of an immediate's header says what the way of all messages says.

@@ -25,22 +25,32 @@ class EagerWindow {
   // Our sends.
   [[nodiscard]] bool has_room(std::uint32_t cost) const noexcept { return spent_ + cost <= out_total_; }
   void spend(std::uint32_t cost) noexcept { spent_ += cost; }
+  [[nodiscard]] bool may_take_back(std::uint32_t returned) const noexcept { return returned <= spent_; }
+  // Requires may_take_back().
+  void add_back(std::uint32_t returned) noexcept { spent_ -= returned; }
+  // EPROTO: more than were spent.
   Status take_back(std::uint32_t returned) {
-    if (returned > spent_) {
+    if (!may_take_back(returned)) {
       return fault(LogLevel::kWarn, EPROTO, "protocol error: peer returned {} eager bytes, {} were spent",
                    returned, spent_);
     }
-    spent_ -= returned;
+    add_back(returned);
     return {};
   }
 
-  // The peer's sends. EPROTO: more than its window.
+  // The peer's sends.
+  [[nodiscard]] bool may_arrive(std::uint32_t cost) const noexcept {
+    return held_ + owed_ + cost <= in_total_;
+  }
+  // Requires may_arrive().
+  void hold(std::uint32_t cost) noexcept { held_ += cost; }
+  // EPROTO: more than its window.
   Status arrived(std::uint32_t cost) {
-    if (held_ + owed_ + cost > in_total_) {
+    if (!may_arrive(cost)) {
       return fault(LogLevel::kWarn, EPROTO, "protocol error: {} eager bytes, and {} of {} are in use", cost,
                    held_ + owed_, in_total_);
     }
-    held_ += cost;
+    hold(cost);
     return {};
   }
   void owe(std::uint32_t cost) noexcept {

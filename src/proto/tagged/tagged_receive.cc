@@ -53,25 +53,27 @@ TaggedReceives::TaggedReceives(Link& link, Slots& slots, Credits& credits, Eager
 
 // ---------------------------------------------------------------- from the peer
 
-Arrival TaggedReceives::arrival_of(const wire::Message& head) noexcept {
-  return {.bits = head.label.bits,
-          .data = head.label.data,
-          .has_data = (head.header.flags & wire::kWithData) != 0,
-          .length_bytes = head.payload_bytes,
-          .id = head.label.id,
-          .cost = EagerWindow::cost_of(head.payload_bytes)};
+Arrival TaggedReceives::arrival_of(const wire::Header& header, const wire::Label& label,
+                                   std::uint64_t payload_bytes) noexcept {
+  return {.bits = label.bits,
+          .data = label.data,
+          .has_data = (header.flags & wire::kWithData) != 0,
+          .length_bytes = payload_bytes,
+          .id = label.id,
+          .cost = EagerWindow::cost_of(payload_bytes)};
 }
 
-bool TaggedReceives::take_at_arrival(const wire::Message& head, const ArrivingMessage& message) {
-  const std::size_t offset = wire::fixed_bytes(head.header);
+bool TaggedReceives::take_at_arrival(const wire::TaggedHead& head, const ArrivingMessage& message) {
+  const std::size_t bytes = message.length_bytes();
+  const Arrival arrival = arrival_of(head.header, head.label, bytes - head.fixed_bytes());
   const bool is_next = state_ == State::kOpen && head.header.sequence == next_sequence_ &&
-                       credits_.peer_has_one() &&
-                       offset + head.payload_bytes <= small_bytes_ + wire::kHeaderBytes;
-  const Arrival arrival = arrival_of(head);
-  if (!is_next || !eager_.arrived(arrival.cost).ok()) return false;
+                       credits_.peer_has_one() && bytes <= small_bytes_ + wire::kHeaderBytes &&
+                       eager_.may_arrive(arrival.cost);
+  if (!is_next) return false;
+  eager_.hold(arrival.cost);
   ++next_sequence_;
   credits_.pass_through();
-  accept(arrival, message, offset);
+  accept(arrival, message, head.fixed_bytes());
   return true;
 }
 
@@ -86,7 +88,7 @@ Status TaggedReceives::on_data(const wire::Message& message, std::uint64_t slot,
   ++next_sequence_;
   const std::span<const std::byte> bytes = slots_.message(slot, message_bytes);
   if (message.header.type == MessageType::kTagged) {
-    const Arrival arrival = arrival_of(message);
+    const Arrival arrival = arrival_of(message.header, message.label, message.payload_bytes);
     if (const Status status = eager_.arrived(arrival.cost); !status.ok()) return status;
     accept(arrival, ArrivingMessage(bytes), wire::fixed_bytes(message.header));
   } else {
@@ -140,8 +142,7 @@ Status TaggedReceives::on_advert(const wire::Message& message, std::span<const s
   add_windows(advert.windows, windows);
   advert.is_held = message.held_bytes > 0;
   advert.length_bytes = advert.is_held ? message.held_bytes : bytes_of(advert.windows);
-  Arrival arrival = arrival_of(message);
-  arrival.length_bytes = advert.length_bytes;
+  Arrival arrival = arrival_of(message.header, message.label, advert.length_bytes);
   arrival.cost = 0;
   const std::uint32_t number = kept_.take_number();
   kept_[number] = std::move(advert);

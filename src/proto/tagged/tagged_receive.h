@@ -24,6 +24,7 @@
 #include "src/proto/slots.h"
 #include "src/proto/tagged/eager_window.h"
 #include "src/proto/tagged/inbox.h"
+#include "src/wire/codec.h"
 
 namespace exs::proto {
 
@@ -39,7 +40,7 @@ class TaggedReceives final : public ReceiveSide {
   Status on_data(const wire::Message& message, std::uint64_t slot, std::uint32_t message_bytes) override;
   // Takes a message that still lies with the provider, whose fixed part is `head`. False: it is not the
   // expected one; nothing has changed.
-  bool take_at_arrival(const wire::Message& head, const ArrivingMessage& message);
+  bool take_at_arrival(const wire::TaggedHead& head, const ArrivingMessage& message);
   Status on_recall(const wire::Message& /*message*/) override { return Status(EPROTO); }
   void on_read_done() override;
 
@@ -107,7 +108,8 @@ class TaggedReceives final : public ReceiveSide {
   [[nodiscard]] std::size_t adverts_allowed() const noexcept {
     return std::size_t{adverts_max_} + (has_wished_ ? wire::kWantedMax : 0);
   }
-  [[nodiscard]] static Arrival arrival_of(const wire::Message& head) noexcept;
+  [[nodiscard]] static Arrival arrival_of(const wire::Header& header, const wire::Label& label,
+                                          std::uint64_t payload_bytes) noexcept;
   void accept(const Arrival& arrival, const ArrivingMessage& message, std::size_t offset);
   Status on_advert(const wire::Message& message, std::span<const std::byte> windows);
   Status on_fetched(const wire::Message& message, std::span<const std::byte> tail);

@@ -103,6 +103,31 @@ bool TaggedSends::send_now(const Operation& operation) {
   return true;
 }
 
+ShortSend TaggedSends::send_short(const Label& label, LocalSlice payload) noexcept {
+  const std::uint64_t bytes = payload.length_bytes;
+  if (label.synchronous || bytes > eager_max_) return ShortSend::kNot;
+  const std::uint32_t cost = EagerWindow::cost_of(bytes);
+  if (credits_.available() == 0 || !eager_.has_room(cost)) return ShortSend::kNoCredit;
+  const std::uint32_t credits_owed = credits_.owed();
+  const std::uint32_t bytes_owed = eager_.owed();
+  const auto flags = static_cast<std::uint8_t>(label.has_data ? wire::kWithData : 0);
+  const wire::TaggedHead head{
+      .header = {MessageType::kTagged, flags, static_cast<std::uint16_t>(credits_owed), next_sequence_},
+      .label = {label.bits, label.data, bytes_owed, 0}};
+  wire::TaggedBytes room;
+  if (!link_.send_short(wire::encode_tagged(head, room), payload)) return ShortSend::kNot;
+  credits_.returned(credits_owed);
+  credits_.spend();
+  eager_.returned(bytes_owed);
+  eager_.spend(cost);
+  ++next_sequence_;
+  ++counters_.immediates_sent;
+  ++counters_.sends_done;
+  counters_.bytes_sent += bytes;
+  counters_.immediate_bytes += bytes;
+  return ShortSend::kSent;
+}
+
 Status TaggedSends::transmit() {
   if (const Status status = serve_fetches(); !status.ok()) return status;
   while (!waiting_.empty()) {

@@ -39,6 +39,9 @@ class TaggedSends final : public SendSide {
 
   void post(const Operation& operation) override;
   bool send_now(const Operation& operation) override;
+  // Sends at once and flushes the link. Requires that nothing waits before it.
+  [[nodiscard]] ShortSend send_short(const Label& label, LocalSlice payload) noexcept;
+  [[nodiscard]] bool may_send_short() const noexcept { return waiting_.empty() && stop_error_ == 0; }
   Status transmit() override;
   void flush() override {}
   void on_sent(std::uint64_t id) override;

@@ -20,6 +20,7 @@ struct World {
         peer(violations, proto::link_depths(proto::mirrored(agreement))) {
     proto::FakeLink::join(end.link, peer);
     if (input.one_in(4)) end.link.let_send_now();
+    end.tries_short = true;
     if (input.one_in(4)) end.link.let_read_now();
     for (Bytes& memory : peer_memory) {
       memory.resize(100, std::byte{7});

@@ -16,8 +16,8 @@ bool is_short_cut(MessageType type) {
 
 void decode_message(const Bytes& bytes) {
   const auto message = decode(bytes);
-  Message tagged;
-  const bool is_tagged = decode_tagged(bytes, bytes.size(), tagged);
+  TaggedHead tagged;
+  const bool is_tagged = decode_tagged(bytes, tagged);
   if (is_tagged)
     hold(message && message->header.type == MessageType::kTagged, "a tagged message is one to decode(), too");
   if (bytes.size() >= kHeaderBytes) {
