@@ -171,11 +171,11 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   // Calls `tell` with the message that is there.
   template <typename Tell>
   bool find_kept(const match::Criteria& criteria, exm_message_t* taken, Tell&& tell);
-  bool looks_briefly();
+  bool looks_briefly(unsigned looks);
   bool found_at_first(Waiting& waiting);
   bool found_by_driving(Waiting& waiting, std::uint64_t now_ns);
   std::uint64_t spin(Waiting& waiting, std::uint64_t start_ns, std::uint64_t deadline_ns);
-  Status sleep_until(Waiting& waiting, std::uint64_t now_ns, std::uint64_t deadline_ns);
+  Status sleep_once(Waiting& waiting, bool spins_on, std::uint64_t& now_ns, std::uint64_t deadline_ns);
   Status wait_for(Waiting& waiting, std::int64_t timeout_ns);
   template <typename Look>
   Status wait_until(Look&& look, std::int64_t timeout_ns);

@@ -12,6 +12,9 @@ namespace {
 
 // Asking for the time costs as much as a look at shared memory.
 constexpr unsigned kLooksPerTime = 8;
+// A long message is read no slower than that, where it pays to look for its end.
+constexpr std::uint64_t kSlowestBytesPerNs = 4;
+constexpr std::uint64_t kPatienceNsMost = 2'000'000;
 // Looks before the engine takes over for a program that sleeps on the descriptor.
 constexpr int kLooksPerArm = 4;
 
@@ -23,46 +26,49 @@ class Endpoint::Waiting {
   // Works without the lock. Once true, it stays true.
   virtual bool is_over() = 0;
   // Makes the shard ring `nap` when the condition may have become true. Thread: shard. False: it is true
-  // already.
-  virtual bool watch(Nap& nap) = 0;
+  // already. `is_early`: at the first sign of it.
+  virtual bool watch(Nap& nap, bool is_early) = 0;
   virtual void unwatch(Nap& nap) = 0;
+  // How much longer than usual a thread is to look for it: nothing may arrive before all of a long message has been read.
+  [[nodiscard]] virtual std::uint64_t patience_ns() const { return 0; }
 
  protected:
   ~Waiting() = default;
 };
 
 // False: the thread has to drive.
-bool Endpoint::looks_briefly() {
+bool Endpoint::looks_briefly(unsigned looks) {
   CallersEvents none;
-  return shard_->look_briefly(kBriefLooks, none, none.is_full);
+  return shard_->look_briefly(looks, none, none.is_full);
 }
 
 // Arrivals in shared memory are found at once, without asking for the time.
 bool Endpoint::found_at_first(Waiting& waiting) {
-  if (!brief_looks_.are_due() || !looks_briefly()) look_at_arrivals();
+  if (!brief_looks_.are_due() || !looks_briefly(kBriefLooks)) look_at_arrivals();
   return waiting.is_over();
 }
 
 bool Endpoint::found_by_driving(Waiting& waiting, std::uint64_t now_ns) {
   shard_->drive(now_ns, true);
   for (unsigned i = 1; i < kLooksPerTime && !waiting.is_over(); ++i) {
-    if (!looks_briefly()) shard_->drive(now_ns, true);
+    if (!looks_briefly(kBriefLooks)) shard_->drive(now_ns, true);
   }
   return waiting.is_over();
 }
 
 // Returns when the wait is over, or the thread has looked long enough in vain.
 std::uint64_t Endpoint::spin(Waiting& waiting, std::uint64_t start_ns, std::uint64_t deadline_ns) {
+  const std::uint64_t spin_ns = options_.spin_ns + waiting.patience_ns();
   std::uint64_t now_ns = start_ns;
   std::uint64_t arrivals = shard_->arrivals();
-  std::uint64_t end_ns = start_ns + options_.spin_ns;
+  std::uint64_t end_ns = start_ns + spin_ns;
   do {
     if (found_by_driving(waiting, now_ns)) break;
     now_ns = shard_->clock().now_ns();
     // The rest of a partial message may arrive soon.
     if (arrivals != shard_->arrivals()) {
       arrivals = shard_->arrivals();
-      end_ns = now_ns + options_.spin_ns;
+      end_ns = now_ns + spin_ns;
     }
   } while (now_ns < std::min(end_ns, deadline_ns));
   return now_ns;
@@ -77,29 +83,34 @@ Status Endpoint::wait_for(Waiting& waiting, std::int64_t timeout_ns) {
   const std::uint64_t deadline_ns =
       timeout_ns < 0 ? kNoDeadline : start_ns + static_cast<std::uint64_t>(timeout_ns);
   const bool spins = options_.spin_ns > 0 && spin_choice_.is_to_spin();
-  const std::uint64_t spun_ns = spins ? spin(waiting, start_ns, deadline_ns) : start_ns;
-  const bool sleeps = !waiting.is_over();
-  const Status status = sleeps ? sleep_until(waiting, spun_ns, deadline_ns) : Status();
+  std::uint64_t now_ns = start_ns;
+  bool has_slept = false;  // in the end
+  Status status;
+  do {
+    if (spins) now_ns = spin(waiting, now_ns, deadline_ns);
+    has_slept = !waiting.is_over();
+    if (has_slept && now_ns < deadline_ns) status = sleep_once(waiting, spins, now_ns, deadline_ns);
+  } while (status.ok() && now_ns < deadline_ns && !waiting.is_over());
   if (!waiting.is_over()) return status.ok() ? Status(ETIMEDOUT) : status;
   spin_choice_.took(1);
-  spin_choice_.ended(spins, sleeps, start_ns, sleeps ? shard_->clock().now_ns() : spun_ns);
+  spin_choice_.ended(spins, has_slept, start_ns, now_ns);
   return Status();
 }
 
-Status Endpoint::sleep_until(Waiting& waiting, std::uint64_t now_ns, std::uint64_t deadline_ns) {
+// Moves `now_ns` on.
+Status Endpoint::sleep_once(Waiting& waiting, bool spins_on, std::uint64_t& now_ns,
+                            std::uint64_t deadline_ns) {
   auto nap = take_nap();
   Status status;
-  while (status.ok() && !waiting.is_over() && now_ns < deadline_ns) {
-    nap->begin();
-    bool is_due = false;
-    shard_->inspect([&] { is_due = !waiting.watch(*nap); });
-    // Events from before watch() rang no nap.
-    if (!is_due && !waiting.is_over()) status = nap->sleep(WaitLimit::until(deadline_ns));
-    shard_->inspect([&] { waiting.unwatch(*nap); });
-    nap->end();
-    now_ns = shard_->clock().now_ns();
-  }
+  nap->begin();
+  bool is_due = false;
+  shard_->inspect([&] { is_due = !waiting.watch(*nap, spins_on); });
+  // Events from before watch() rang no nap.
+  if (!is_due && !waiting.is_over()) status = nap->sleep(WaitLimit::until(deadline_ns));
+  shard_->inspect([&] { waiting.unwatch(*nap); });
+  nap->end();
   give_back(std::move(nap));
+  now_ns = shard_->clock().now_ns();
   return status;
 }
 
@@ -108,20 +119,28 @@ Status Endpoint::wait(std::span<Request* const> requests, std::size_t enough, st
    public:
     Ends(std::span<Request* const> requests, std::size_t enough) : requests_(requests), enough_(enough) {}
 
+    // Those at the front that have ended are not looked at again.
     bool is_over() override {
-      std::size_t ended = 0;
-      for (const Request* const request : requests_) {
-        const bool has_ended =
-            request == nullptr || request->state.load(std::memory_order_acquire) == Request::State::kEnded;
-        if (has_ended && ++ended == enough_) return true;
+      while (front_ < requests_.size() && has_ended(requests_[front_])) ++front_;
+      std::size_t ended = front_;
+      for (std::size_t i = front_; ended < enough_ && !needs_all() && i < requests_.size(); ++i) {
+        if (has_ended(requests_[i])) ++ended;
       }
-      return enough_ == 0;
+      return ended >= enough_;
     }
-    bool watch(Nap& nap) override {
+    // Where all have to end, one wakes the thread: the first, or the last, before which the others have mostly ended.
+    bool watch(Nap& nap, bool is_early) override {
       if (is_over()) return false;
-      for (Request* const request : requests_) {
-        if (request != nullptr && request->state.load(std::memory_order_relaxed) == Request::State::kOpen)
-          request->nap = &nap;
+      const auto watch_one = [&](Request* request) {
+        if (has_ended(request)) return false;
+        request->nap = &nap;
+        return needs_all();
+      };
+      const auto open = requests_.subspan(front_);
+      if (is_early) {
+        static_cast<void>(std::any_of(open.begin(), open.end(), watch_one));
+      } else {
+        static_cast<void>(std::any_of(open.rbegin(), open.rend(), watch_one));
       }
       return true;
     }
@@ -130,10 +149,24 @@ Status Endpoint::wait(std::span<Request* const> requests, std::size_t enough, st
         if (request != nullptr) request->nap = nullptr;
       }
     }
+    [[nodiscard]] std::uint64_t patience_ns() const override {
+      std::uint64_t longest = 0;
+      for (const Request* const request : requests_.subspan(front_)) {
+        if (!has_ended(request) && request->kind == Request::Kind::kSend)
+          longest = std::max<std::uint64_t>(longest, request->operation.memory.length_bytes);
+      }
+      return std::min(longest / kSlowestBytesPerNs, kPatienceNsMost);
+    }
 
    private:
+    [[nodiscard]] bool needs_all() const noexcept { return enough_ == requests_.size(); }
+    static bool has_ended(const Request* request) noexcept {
+      return request == nullptr || request->state.load(std::memory_order_acquire) == Request::State::kEnded;
+    }
+
     const std::span<Request* const> requests_;
     const std::size_t enough_;
+    std::size_t front_ = 0;
   };
   Ends ends(requests, enough);
   return wait_for(ends, timeout_ns);
@@ -147,7 +180,7 @@ Status Endpoint::wait_until(Look&& look, std::int64_t timeout_ns) {
     Looking(Endpoint& endpoint, Look& look) : endpoint_(endpoint), look_(look) {}
 
     bool is_over() override { return is_over_ = is_over_ || look_(); }
-    bool watch(Nap& nap) override {
+    bool watch(Nap& nap, bool /*is_early*/) override {
       endpoint_.watchers_.push_back(&nap);
       return true;
     }
@@ -246,7 +279,8 @@ Result<std::size_t> Endpoint::poll(std::span<exm_completion_t> told, std::int64_
   const std::uint32_t takes = takes_.load(std::memory_order_relaxed);
   takes_.store(takes + 1, std::memory_order_relaxed);
   if (takes % kTakesPerLook != 0 && take()) return count;
-  if (!shard_->poll_memory(true, ReadyPorts(), [&] { count = take_polled(told); }))
+  const bool has_looked = brief_looks_.are_due() && looks_briefly(1);
+  if (!has_looked && !shard_->poll_memory(true, ReadyPorts(), [&] { count = take_polled(told); }))
     shard_->drive(shard_->clock().now_ns(), true);
   if (count > 0 || take() || timeout_ns == 0) return count;
   const Status waited = wait_until(take, timeout_ns);

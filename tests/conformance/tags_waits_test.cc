@@ -155,6 +155,28 @@ BOOST_AUTO_TEST_CASE(several_threads_sleep_each_for_its_own) {
   for (int tag = 0; tag < kThreads; ++tag) BOOST_TEST(got[static_cast<std::size_t>(tag)] == 1000 + tag);
 }
 
+// In whatever order they end while the thread sleeps.
+BOOST_AUTO_TEST_CASE(a_wait_for_all_ends_after_the_last) {
+  using Order = std::array<std::size_t, 4>;
+  for (const Order& order : {Order{0, 1, 2, 3}, Order{3, 2, 1, 0}, Order{2, 0, 3, 1}}) {
+    std::array<int, 4> got{};
+    std::array<exm_request_t, 4> all{};
+    for (std::size_t i = 0; i < all.size(); ++i)
+      exm_irecv(ep(), &got[i], sizeof(int), 1, 200 + static_cast<int>(i), 0, &all[i]);
+    int ended = -1;
+    {
+      WaitingThread waiting([&] { ended = exm_waitall(ep(), all.data(), 4, nullptr, -1); });
+      for (const std::size_t i : order) {
+        waiting.await_sleep();
+        const int value = 2000 + static_cast<int>(i);
+        BOOST_TEST(exm_send(job[1], &value, sizeof value, 0, 200 + static_cast<int>(i), 0, 0) == 0);
+      }
+    }
+    BOOST_TEST(ended == 0);
+    BOOST_TEST((got == std::array<int, 4>{2000, 2001, 2002, 2003}));
+  }
+}
+
 // shows: exm_init EADDRINUSE
 BOOST_AUTO_TEST_CASE(an_address_that_somebody_has_is_refused) {
   const ListeningSocket taken;
