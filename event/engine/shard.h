@@ -117,6 +117,17 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
     release_and_combine();
     return done;
   }
+  // Likewise for a short send, `send` -> ShortSend. A thread that sends and sends sees no credit that has come, unless it looks here.
+  template <typename Send>
+  bool short_send(Send&& send) noexcept {
+    using proto::ShortSend;
+    return short_step([&] {
+      assert_held();
+      ShortSend sent = send();
+      if (sent == ShortSend::kNoCredit && take_news()) sent = send();
+      return sent == ShortSend::kSent;
+    });
+  }
   // Waits for the drive lock, then carries out all earlier commands, `step`, and its consequences.
   template <typename Step>
   void carry_out(Step&& step) {

@@ -158,15 +158,11 @@ void Endpoint::count_eager(std::uint64_t bytes) noexcept {
   counters_.bytes_sent += bytes;
 }
 
-// A thread that sends and sends sees no credit that has come, unless it looks for one here.
 bool Endpoint::send_short(Peer& to, const proto::Label& label, LocalSlice payload) noexcept {
-  using proto::ShortSend;
-  return shard_->short_step([&] {
-    shard_->assert_held();
-    ShortSend sent = to.send_short(label, payload);
-    if (sent == ShortSend::kNoCredit && shard_->take_news()) sent = to.send_short(label, payload);
-    if (sent == ShortSend::kSent) count_eager(payload.length_bytes);
-    return sent == ShortSend::kSent;
+  return shard_->short_send([&] {
+    const proto::ShortSend sent = to.send_short(label, payload);
+    if (sent == proto::ShortSend::kSent) count_eager(payload.length_bytes);
+    return sent;
   });
 }
 

@@ -37,7 +37,7 @@ struct Request {
   std::uint32_t waiting = match::kNone;  // receives: their number among those that wait
   std::uint32_t peer = 0;                // sends: destination; receives: source, or kAnySource
   Nap* nap = nullptr;                    // of the thread that sleeps until it ends
-  proto::Operation operation;            // of each use: its memory, vector and label alone
+  proto::Operation operation;            // each use sets its memory, vector and label
   proto::Label label;                    // receives: of the message that has come
   std::vector<LocalSlice> pieces;
   std::unique_ptr<std::byte[]> copy;  // sends: of memory that was lent

@@ -340,17 +340,10 @@ class Session : public TransferClient, public PooledSession, private LateOperati
 
 // ---------------------------------------------------------------- short messages, in one piece with their callers
 
-// A thread that sends and sends sees no credit that has come, unless it looks for one here.
 inline bool Session::send_short(EventQueue& queue, const ShortTransfer& send) noexcept {
   if (!sends_short_.load(std::memory_order_relaxed) || sending_ended_.load(std::memory_order_relaxed))
     return false;
-  return shard_->short_step([&] {
-    using proto::ShortSend;
-    shard_->assert_held();
-    const ShortSend sent = send_short_once(queue, send);
-    if (sent != ShortSend::kNoCredit || !shard_->take_news()) return sent == ShortSend::kSent;
-    return send_short_once(queue, send) == ShortSend::kSent;
-  });
+  return shard_->short_send([&] { return send_short_once(queue, send); });
 }
 
 inline proto::ShortSend Session::send_short_once(EventQueue& queue, const ShortTransfer& send) noexcept {

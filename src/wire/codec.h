@@ -81,7 +81,7 @@ inline std::span<const std::byte> encode_tagged(const TaggedHead& head, TaggedBy
   return {into.data(), head.fixed_bytes()};
 }
 
-// Of a message that begins with `bytes`, which are all its bytes or enough for any fixed part. False: it is none, or malformed.
+// `bytes` begin the message. They are all of it, or enough for any fixed part. False: it is of another type, or malformed.
 inline bool decode_tagged(std::span<const std::byte> bytes, TaggedHead& head) noexcept {
   constexpr std::uint64_t kLegal = word_of(MessageType{0}, kSynchronous | kWithData);
   if (bytes.size() < kTaggedBytes) return false;
