@@ -22,6 +22,8 @@ constexpr int kLongsUnderWay = 8;
 static_assert(kLongsUnderWay * kLongsInMessage <= kFramesUnderWay * kFrameMax);
 constexpr int kGentlyMs = 1000;
 constexpr std::uint64_t kCloseAgainNs = 10 * kNsPerMs;
+// An end that takes no more has to end the link within this.
+constexpr std::uint64_t kEndNs = 10'000 * kNsPerMs;
 constexpr std::uint64_t kGreetingNs = 2000 * kNsPerMs;
 constexpr std::uint64_t kSecondLookNs = 100 * kNsPerMs;
 
@@ -203,7 +205,7 @@ void Link::send(Encoded frame) {
   if (state_ != State::kUp && state_ != State::kGreeting && state_ != State::kGreetingPartner) return;
   if (exs_send(socket_, frame.data(), frame.size(), EXS_NO_EVENT, queue_, send_handle(),
                EXS_MHANDLE_UNREGISTERED) != 0)
-    end();
+    send_failed(errno);
 }
 
 bool Link::send_kept(Encoded frame, exs_mhandle_t region) {
@@ -211,8 +213,15 @@ bool Link::send_kept(Encoded frame, exs_mhandle_t region) {
   if (exs_send(socket_, frame.data(), frame.size(), EXS_NO_EVENT, queue_, send_handle(), region) == 0)
     return true;
   had_no_room_ = errno == EAGAIN;
-  if (!had_no_room_) end();
+  if (!had_no_room_) send_failed(errno);
   return false;
+}
+
+// An end that closes takes no more. What it sent before is still to come, and then the end of the link.
+void Link::send_failed(int error) {
+  Link& link = is_partner() && partner_ != nullptr ? *partner_ : *this;
+  if (error != EPIPE || link.state_ != State::kUp) return end();
+  if (link.due_ns_ == kNeverNs) link.expect_until(time_after(boottime_ns(), kEndNs));
 }
 
 void Link::end(int error) {

@@ -190,6 +190,7 @@ class Link final : public EventTarget {
   void watch_silence();
   void expect_until(std::uint64_t time_ns);
   void received(const exs_event_t& event);
+  void send_failed(int error);
   void close_within(int linger_ms, int error);
   void begin_to_close();
   void has_closed();
@@ -239,7 +240,7 @@ class Link final : public EventTarget {
   // The handle of sent frames, which have events only if they fail.
   struct FrameSends final : EventTarget {
     explicit FrameSends(Link& of) : link(of) {}
-    void take(const exs_event_t&) override { link.end(); }
+    void take(const exs_event_t& event) override { link.send_failed(event.exs_evt_errno); }
     void out_of_memory() override { link.end(); }
     Link& link;
   } frame_sends_{*this};

@@ -129,7 +129,9 @@ void Link::post_longs(Post post, int flags, Transfer::Pieces pieces, TransferCli
     if (receives_.size() == 1) expect_next();
   }
   // On failure the client gets its notification when the link has gone.
-  if (post(socket_, &posted->header, flags, queue_, static_cast<EventTarget*>(posted)) != 0) end();
+  if (post(socket_, &posted->header, flags, queue_, static_cast<EventTarget*>(posted)) == 0) return;
+  if (posted->is_receive) return end();
+  send_failed(errno);
 }
 
 // Sets the time limit of the next item; run_timers() ends the link if it is late.
@@ -152,7 +154,8 @@ void Link::transfer_over(Transfer& transfer, const exs_event_t& event) {
       (event.exs_evt_flags & (EXS_EVF_TRUNC | EXS_EVF_EOF)) == 0 && moved_bytes == owned->bytes;
   const bool is_into_nothing = owned->pieces.empty() && (event.exs_evt_flags & EXS_EVF_EOF) == 0;
   const bool is_whole = event.exs_evt_errno == 0 && (!owned->is_receive || is_all || is_into_nothing);
-  if (!is_whole) end(event.exs_evt_errno == 0 ? EPROTO : 0);
+  if (!is_whole && owned->is_receive) end(event.exs_evt_errno == 0 ? EPROTO : 0);
+  if (!is_whole && !owned->is_receive) send_failed(event.exs_evt_errno);
   if (owned->client != nullptr) owned->client->transfer_ended(owned->ticket, is_whole);
 }
 

@@ -231,6 +231,23 @@ BOOST_AUTO_TEST_CASE(what_was_sent_before_a_node_ends_arrives) {
   ends.join();
 }
 
+// More than a node takes at a time: it can no longer acknowledge the first when the others come.
+BOOST_AUTO_TEST_CASE(what_was_sent_arrives_after_its_node_has_ended) {
+  right.open(key);
+  const std::array<exs_svc_peer_t*, 2> peers{left.peer(key), left.peer(key)};
+  for (exs_svc_peer_t* const peer : peers) {
+    BOOST_TEST(exs_svc_ping(peer) == 0);
+    next(left, EXS_SVC_EVT_PONG);
+  }
+  constexpr std::size_t kEach = 50;
+  for (std::size_t i = 0; i < kEach; ++i) {
+    for (exs_svc_peer_t* const peer : peers) BOOST_TEST(send(peer, {"late"}) == 0);
+  }
+  left.close();
+  for (std::size_t i = 0; i < peers.size() * kEach; ++i)
+    BOOST_TEST(next_text({&right}, right).items.front() == "late");
+}
+
 // shows: EXS_SVC_EVT_LOST EDQUOT
 BOOST_AUTO_TEST_CASE(as_many_peers_as_the_service_wants) {
   exs_svc_node_options_t options{};
