@@ -217,10 +217,11 @@ bool Link::send_kept(Encoded frame, exs_mhandle_t region) {
   return false;
 }
 
-// An end that closes takes no more. What it sent before is still to come, and then the end of the link.
+// An end that closes takes no more. What it sent before is still to come, and then the end of the link. A lane has nothing to come, and
+// ends alone.
 void Link::send_failed(int error) {
-  Link& link = is_partner() && partner_ != nullptr ? *partner_ : *this;
-  if (error != EPIPE || link.state_ != State::kUp) return end();
+  Link& link = is_bulk() && partner_ != nullptr ? *partner_ : *this;
+  if (error != EPIPE || link.state_ != State::kUp || role_ == LinkRole::kLane) return end();
   if (link.due_ns_ == kNeverNs) link.expect_until(time_after(boottime_ns(), kEndNs));
 }
 

@@ -55,14 +55,14 @@ void Link::write_longs(Transfer::Pieces pieces, const std::vector<std::uint32_t>
     if (piece.iov_len == 0) continue;
     if (exs_send_offset(socket_, piece.iov_base, piece.iov_len, 0, queue_, static_cast<EventTarget*>(posted),
                         piece.iov_mhandle, offsets[i]) != 0)
-      return send_failed(errno);  // the client is notified when the lane has gone
+      return end();  // the client is notified when the lane has gone
   }
 }
 
 void Link::part_written(Transfer& transfer, const exs_event_t& event) {
   // A request of this link named memory that does not exist.
   if (event.exs_evt_errno == ERANGE) partner_->end(EPROTO);
-  if (event.exs_evt_errno != 0) send_failed(event.exs_evt_errno);
+  if (event.exs_evt_errno != 0) end();
   EXS_CHECK(transfer.parts > 0);
   if (--transfer.parts > 0) return;
   const auto owned = std::move(transfers_.extract(&transfer).mapped());
