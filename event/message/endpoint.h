@@ -171,6 +171,9 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   // Calls `tell` with the message that is there.
   template <typename Tell>
   bool find_kept(const match::Criteria& criteria, exm_message_t* taken, Tell&& tell);
+  void drive();
+  template <typename Take>
+  void look_first(unsigned looks, Take&& take);
   bool looks_briefly(unsigned looks);
   bool found_at_first(Waiting& waiting);
   bool found_by_driving(Waiting& waiting, std::uint64_t now_ns);
@@ -204,7 +207,6 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   Request* first_polled_ = nullptr;  // list of the requests for poll()
   Request* last_polled_ = nullptr;
   std::atomic<std::uint32_t> polled_{0};  // how many; written under the drive lock
-  std::atomic<std::uint32_t> takes_{0};   // by poll()
   std::unique_ptr<Bell> bell_;            // of poll_descriptor()
 
   // Of threads that wait.

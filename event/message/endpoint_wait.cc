@@ -36,15 +36,30 @@ class Endpoint::Waiting {
   ~Waiting() = default;
 };
 
+void Endpoint::look_at_arrivals() {
+  if (!shard_->poll_memory(true, ReadyPorts())) drive();
+}
+
+void Endpoint::drive() {
+  brief_looks_.looked_at_all();
+  shard_->drive(shard_->clock().now_ns(), true);
+}
+
+// Arrivals in shared memory are found at once, without asking for the time. `take` runs in the step that polls memory, if one does.
+template <typename Take>
+void Endpoint::look_first(unsigned looks, Take&& take) {
+  if (!brief_looks_.are_due() || !(looks_briefly(looks) || shard_->poll_memory(true, ReadyPorts(), take)))
+    drive();
+}
+
 // False: the thread has to drive.
 bool Endpoint::looks_briefly(unsigned looks) {
   CallersEvents none;
   return shard_->look_briefly(looks, none, none.is_full);
 }
 
-// Arrivals in shared memory are found at once, without asking for the time.
 bool Endpoint::found_at_first(Waiting& waiting) {
-  if (!brief_looks_.are_due() || !looks_briefly(kBriefLooks)) look_at_arrivals();
+  look_first(kBriefLooks, [] {});
   return waiting.is_over();
 }
 
@@ -195,10 +210,6 @@ Status Endpoint::wait_until(Look&& look, std::int64_t timeout_ns) {
   return wait_for(looking, timeout_ns);
 }
 
-void Endpoint::look_at_arrivals() {
-  if (!shard_->poll_memory(true, ReadyPorts())) shard_->drive(shard_->clock().now_ns(), true);
-}
-
 Status Endpoint::probe_and_wait(const match::Criteria& criteria, exm_status_t* status, exm_message_t* taken,
                                 std::int64_t timeout_ns) {
   Status gone;
@@ -267,21 +278,14 @@ std::size_t Endpoint::take_polled(std::span<exm_completion_t> told) {
 }
 
 Result<std::size_t> Endpoint::poll(std::span<exm_completion_t> told, std::int64_t timeout_ns) {
-  // A thread that always finds something must look at the network, too, now and then.
-  constexpr std::uint32_t kTakesPerLook = 8;
   std::size_t count = 0;
   const auto take = [&] {
     if (polled_.load(std::memory_order_acquire) == 0) return false;
     shard_->inspect([&] { count = take_polled(told); });
     return count > 0;
   };
-  // The count need not be exact, so a concurrent count may be lost.
-  const std::uint32_t takes = takes_.load(std::memory_order_relaxed);
-  takes_.store(takes + 1, std::memory_order_relaxed);
-  if (takes % kTakesPerLook != 0 && take()) return count;
-  const bool has_looked = brief_looks_.are_due() && looks_briefly(1);
-  if (!has_looked && !shard_->poll_memory(true, ReadyPorts(), [&] { count = take_polled(told); }))
-    shard_->drive(shard_->clock().now_ns(), true);
+  if (!brief_looks_.take_needs_look() && take()) return count;
+  look_first(1, [&] { count = take_polled(told); });
   if (count > 0 || take() || timeout_ns == 0) return count;
   const Status waited = wait_until(take, timeout_ns);
   if (!waited.ok() && waited != Status(ETIMEDOUT)) return failure(waited);

@@ -153,16 +153,9 @@ class EventQueue final : public NumberKeeper {
   void set_signal(const exs_signal_t& signal) EXS_EXCLUDES(mutex_);
   [[nodiscard]] exs_signal_t signal() EXS_EXCLUDES(mutex_);
 
-  // True: a thread that found events at once should drive the shard nevertheless. If it never did, all
-  // arrivals would be left to the engine, and the two would contend for the shard.
-  [[nodiscard]] bool look_is_due() noexcept {
-    const std::uint32_t takes = takes_.load(std::memory_order_relaxed) + 1;
-    takes_.store(takes, std::memory_order_relaxed);
-    return takes % kTakesPerLook == 0;
-  }
-
-  // False: the next look is to be at everything.
-  [[nodiscard]] bool brief_look_is_due() noexcept { return brief_looks_.are_due(); }
+  // If threads that find events at once never looked at the shard, all arrivals would be left to the engine, and the two would
+  // contend for the shard.
+  [[nodiscard]] BriefLooks& brief_looks() noexcept { return brief_looks_; }
 
   [[nodiscard]] const std::shared_ptr<Shard>& home() const noexcept { return home_; }
   [[nodiscard]] FarShards& far_shards() noexcept { return far_shards_; }
@@ -252,8 +245,6 @@ class EventQueue final : public NumberKeeper {
   [[nodiscard]] bool followers_are_due() const EXS_REQUIRES(mutex_);
   void notify(const Recipients& recipients);
 
-  static constexpr std::uint32_t kTakesPerLook = 8;
-
   static std::atomic<std::uint64_t> next_id_;
 
   const std::uint64_t id_ = next_id_.fetch_add(1, std::memory_order_relaxed);  // never another queue's
@@ -261,7 +252,6 @@ class EventQueue final : public NumberKeeper {
   FarShards far_shards_;
   const UniqueFd follower_fd_;
   std::atomic<int> wait_mode_{EXS_WAIT_ADAPTIVE};  // written by exs_qmodify, read by waiting threads; a hint
-  std::atomic<std::uint32_t> takes_{0};            // since the last drive; a racing increment may be lost
   BriefLooks brief_looks_;
   std::atomic<std::uint64_t> spin_ns_{kDefaultSpinNs};  // likewise
   SpinChoice spin_choice_;

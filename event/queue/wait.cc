@@ -62,6 +62,7 @@ bool look_briefly(EventQueue& queue, unsigned looks, exs_event_t* out, std::size
 }
 
 void drive_all(EventQueue& queue, std::uint64_t now_ns, bool keeps_engine_off) {
+  queue.brief_looks().looked_at_all();
   queue.home()->drive(now_ns, keeps_engine_off);
   queue.far_shards().each([&](Shard& shard) { shard.drive(now_ns, keeps_engine_off); });
 }
@@ -85,7 +86,7 @@ class Wait {
     // watch.
     keeps_engine_off_ = !queue_.has_ready_fd();
     if (taken()) {
-      if (queue_.look_is_due() && !looks_briefly(1)) poll_once();
+      if (queue_.brief_looks().take_needs_look() && !looks_briefly(1)) poll_once();
       return Status();
     }
     const EventQueue::TakeScope taking(queue_, min_);
@@ -151,9 +152,9 @@ class Wait {
     if (!sleeps_at_once_) queue_.spin_choice().ended(spins_, has_slept, looked_ns_, now_ns);
   }
 
-  // The first look of a call. Some of them are not brief, for all that only time and a look at every port show.
+  // The first look of a call.
   bool looks_briefly(unsigned looks) {
-    if (!keeps_engine_off_ || sleeps_at_once_ || !queue_.brief_look_is_due()) return false;
+    if (!keeps_engine_off_ || sleeps_at_once_ || !queue_.brief_looks().are_due()) return false;
     return look_briefly(looks);
   }
 
@@ -163,6 +164,7 @@ class Wait {
 
   void poll_once() {
     if (sleeps_at_once_) {
+      queue_.brief_looks().looked_at_all();
       poll_memory(ReadyPorts());
     } else {
       looked_ns_ = now();
@@ -348,11 +350,13 @@ class Wait {
 
 std::size_t take_at_once(EventQueue& queue, exs_event_t* out, std::size_t max) noexcept {
   if (queue.has_ready_fd() || queue.wait_mode() == EXS_WAIT_NOTIFY) return 0;
+  BriefLooks& brief = queue.brief_looks();
   std::size_t count = queue.has_events() ? queue.take(out, 1, max) : 0;
   if (count > 0) {
-    if (queue.look_is_due() && !look_briefly(queue, 1, out, 0, count))
+    const bool looks = brief.take_needs_look();
+    if (looks && !(brief.are_due() && look_briefly(queue, 1, out, 0, count)))
       drive_all(queue, queue.home()->clock().now_ns(), true);
-  } else if (!queue.brief_look_is_due() || !look_briefly(queue, kBriefLooks, out, max, count) || count == 0) {
+  } else if (!brief.are_due() || !look_briefly(queue, kBriefLooks, out, max, count) || count == 0) {
     return 0;
   }
   queue.spin_choice().took(count);

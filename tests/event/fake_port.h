@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -31,6 +32,11 @@ class FakePort final : public Port, private SingleIssuer {
     if (rang && rings_for_messages) take_in();
     return !rang || rings_for_messages;
   }
+  [[nodiscard]] unsigned looks_in_a_row() const noexcept override { return on_news ? 1 : 0; }
+  bool take_news(const bool& /*enough*/) override {
+    on_news();
+    return true;
+  }
   [[nodiscard]] std::uint64_t arrivals() const noexcept override { return arrivals_; }
   std::size_t poll(std::span<Completion> out) override {
     std::size_t count = 0;
@@ -45,7 +51,7 @@ class FakePort final : public Port, private SingleIssuer {
   bool arm() override { return quiet; }
   [[nodiscard]] SingleIssuer* single_issuer() noexcept override { return this; }
 
-  // The network brings a completion: progress() will find it.
+  // The network brings a completion: progress() finds it.
   void bring(const Completion& completion) {
     std::lock_guard guard(mutex_);
     arrived_.push_back(completion);
@@ -60,6 +66,7 @@ class FakePort final : public Port, private SingleIssuer {
   std::atomic<bool> rings_for_messages{false};  // which a glance finds
   std::atomic<std::thread::id> engine{};
   std::atomic<std::uint64_t> deadline_ns{kNoDeadline};
+  std::function<void()> on_news;  // what a brief look brings; none: no look of this port is brief
 
  private:
   void bind_thread() override { engine = std::this_thread::get_id(); }

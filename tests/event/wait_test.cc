@@ -228,6 +228,34 @@ BOOST_AUTO_TEST_CASE(a_wait_drives_the_shards_on_which_operations_name_its_queue
   }
 }
 
+// A descriptor that only a look at everything reports, such as the end of a peer, waits no longer for a busy connection.
+BOOST_AUTO_TEST_CASE(a_queue_that_always_has_events_is_looked_past) {
+  shard.reset();
+  shard = std::move(*Shard::create(providers_of(provider)));  // without an engine thread
+  FakePort& busy = *provider.port;
+  const auto queue = make_queue(EXS_WAIT_ADAPTIVE);
+  busy.on_news = [] {};
+  busy.bring({});
+  drive();  // the port has shown something, so brief looks are at it
+  const auto take = [&] {
+    exs_event_t event{};
+    if (take_at_once(*queue, &event, 1) == 1) return;
+    const auto taken = wait_for_events(*queue, &event, 1, 1, WaitLimit::until(kNoDeadline));
+    BOOST_REQUIRE((taken && *taken == 1));
+  };
+  const auto looks_of_100_takes = [&](bool are_waiting) {
+    const int before = busy.looks;
+    for (int i = 0; i < 100; ++i) {
+      if (are_waiting) push(*queue);
+      take();
+    }
+    return busy.looks - before;
+  };
+  BOOST_TEST(looks_of_100_takes(true) >= 5);
+  busy.on_news = [&] { push(*queue); };
+  BOOST_TEST(looks_of_100_takes(false) >= 5);
+}
+
 BOOST_AUTO_TEST_CASE(a_wait_whose_time_is_over_gives_what_is_there) {
   const auto queue = make_queue();
   push(*queue);
