@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <sstream>
 #include <utility>
 
@@ -66,6 +68,15 @@ class Form : public CLI::Formatter {
     return wrapped(option->get_description(), kWidth - kColumn);
   }
 };
+
+// What was printed but cannot be written makes a success a failure. A reader that has gone, or does not read, wanted no more.
+int after_output(const std::string& name, int status) {
+  errno = 0;
+  const bool is_lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (status != 0 || !is_lost || errno == EPIPE || errno == EAGAIN) return status;
+  std::fprintf(stderr, "%s: standard output: %s\n", name.c_str(), std::strerror(errno == 0 ? EIO : errno));
+  return 1;
+}
 
 }  // namespace
 
@@ -221,7 +232,7 @@ void CommandLine::parse(int argc, const char* const* argv) {
 
 int run_main(const std::string& name, const std::function<int()>& body) {
   try {
-    return body();
+    return after_output(name, body());
   } catch (const Exit& exit) {
     return exit.status;
   } catch (const UsageError& error) {

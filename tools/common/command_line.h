@@ -86,8 +86,8 @@ class CommandLine {
 // The shortest --time.
 inline constexpr double kSecondsMin = 0.001;
 
-// The whole main(): the result of `body` is the exit status. An exception is reported in one line; the status is 2 for a UsageError, else
-// 1.
+// The whole main(): the result of `body` is the exit status. An exception, and output that cannot be written, are reported in one line;
+// the status is 2 for a UsageError, else 1.
 int run_main(const std::string& name, const std::function<int()>& body);
 
 }  // namespace tools
