@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/kernel.h"
+#include "base/memory_file.h"
 #include "base/refusal.h"
 #include "base/undo.h"
 #include "src/api/api_call.h"
@@ -108,7 +109,7 @@ Result<SharedMemory> map_shared_memory(std::size_t length_bytes) {
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (length_bytes > SIZE_MAX - page_bytes) return failure(ENOMEM);
   const std::size_t mapped_bytes = (length_bytes + page_bytes - 1) & ~(page_bytes - 1);
-  UniqueFd memory(kernel::memfd_create("exs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  UniqueFd memory = create_memory_file("exs");
   if (!memory.valid()) return failure(refused_memory("memfd_create"));
   if (kernel::ftruncate(memory.get(), static_cast<off_t>(mapped_bytes)) != 0)
     return failure(refused_memory("ftruncate of a memfd"));

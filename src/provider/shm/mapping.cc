@@ -10,23 +10,12 @@
 #include <cerrno>
 
 #include "base/kernel.h"
+#include "base/memory_file.h"
 
 namespace exs::shm {
 namespace {
 
-#ifndef MFD_NOEXEC_SEAL
-constexpr unsigned MFD_NOEXEC_SEAL = 8U;
-#endif
-
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
-
-// If vm.memfd_noexec is 2, only memory without execution is available. Kernels before 6.3 do not know the
-// flag.
-int new_memfd() {
-  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  const int descriptor = kernel::memfd_create("exs-shm", kFlags | MFD_NOEXEC_SEAL);
-  return descriptor < 0 && errno == EINVAL ? kernel::memfd_create("exs-shm", kFlags) : descriptor;
-}
 
 // Excludes huge pages, because a page without backing raises SIGBUS. Only a memfd reports its seals.
 bool has_this_size_for_ever(int descriptor, std::size_t bytes) {
@@ -49,7 +38,7 @@ Result<Mapping> Mapping::map(int descriptor, std::size_t bytes) {
 }
 
 Result<Mapping> Mapping::create(std::size_t bytes, UniqueFd& descriptor_out) {
-  UniqueFd descriptor(new_memfd());
+  UniqueFd descriptor(create_memory_file("exs-shm"));
   if (!descriptor.valid()) return failure(errno);
   if (kernel::ftruncate(descriptor.get(), static_cast<off_t>(bytes)) != 0) return failure(errno);
   if (kernel::fcntl(descriptor.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) return failure(errno);
