@@ -268,6 +268,14 @@ int madvise(void* address, std::size_t count, int advice) noexcept {
   return EXS_KERNEL_CALL(madvise, address, count, advice);
 }
 
+int mprotect(void* address, std::size_t count, int rights) noexcept {
+  return EXS_KERNEL_CALL(mprotect, address, count, rights);
+}
+
+int munlock(const void* address, std::size_t count) noexcept {
+  return EXS_KERNEL_CALL(munlock, address, count);
+}
+
 int msync(void* address, std::size_t count, int flags) noexcept {
   return EXS_KERNEL_CALL(msync, address, count, flags);
 }

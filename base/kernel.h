@@ -85,6 +85,8 @@ void* mmap(void* address, std::size_t count, int protection, int flags, int desc
            off_t offset) noexcept;
 int munmap(void* address, std::size_t count) noexcept;
 int madvise(void* address, std::size_t count, int advice) noexcept;
+int mprotect(void* address, std::size_t count, int rights) noexcept;
+int munlock(const void* address, std::size_t count) noexcept;
 int msync(void* address, std::size_t count, int flags) noexcept;
 int mincore(void* address, std::size_t count, unsigned char* resident) noexcept;
 int membarrier(int command) noexcept;

@@ -13,10 +13,11 @@ constexpr std::string_view kPrefix = "EXS_";
 
 // tests/house/interface.py compares them with what the code reads.
 constexpr std::string_view kSettings[] = {
-    "EXS_EXPLAIN",     "EXS_IWARP_BACKEND",  "EXS_IWARP_CRC",     "EXS_LOG",        "EXS_PROVIDER",
-    "EXS_RUN_RSH",     "EXS_RUN_SILENCE",    "EXS_SERVICES",      "EXS_SHARDS",     "EXS_SHM_PROCESS_VM",
-    "EXS_SHM_USERS",   "EXS_SOCKETS",        "EXS_SOCKETS_CONF",  "EXS_SUNRPC",     "EXS_SUNRPC_AFTER",
-    "EXS_SUNRPC_PORT", "EXS_SUNRPC_VARIANT", "EXS_SVC_DIRECTORY", "EXS_SVC_LISTEN", "EXS_SVC_MULTICAST",
+    "EXS_EXPLAIN",       "EXS_IWARP_BACKEND", "EXS_IWARP_CRC",      "EXS_LOG",           "EXS_PROVIDER",
+    "EXS_RUN_RSH",       "EXS_RUN_SILENCE",   "EXS_SERVICES",       "EXS_SHARDS",        "EXS_SHM_PROCESS_VM",
+    "EXS_SHM_USERS",     "EXS_SOCKETS",       "EXS_SOCKETS_CONF",   "EXS_STATS",         "EXS_SUNRPC",
+    "EXS_SUNRPC_AFTER",  "EXS_SUNRPC_PORT",   "EXS_SUNRPC_VARIANT", "EXS_SVC_DIRECTORY", "EXS_SVC_LISTEN",
+    "EXS_SVC_MULTICAST",
 };
 
 // Variables of exs's own builds and tests, which their processes inherit.

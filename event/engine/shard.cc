@@ -27,18 +27,22 @@ constexpr std::size_t kBurstBytesMax = 65'536;
 
 }  // namespace
 
-Result<std::shared_ptr<Shard>> Shard::create(ProviderSet& providers, const TimeSource& time) {
+Result<std::shared_ptr<Shard>> Shard::create(ProviderSet& providers, const TimeSource& time,
+                                             std::shared_ptr<StatsPage> stats) {
   UniqueFd wake_fd(kernel::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake_fd.valid()) return failure(errno);
   auto alarm = time.sleeper.make_alarm();
   if (!alarm) return failure(alarm.error());
-  std::shared_ptr<Shard> shard(new Shard(providers, time, std::move(wake_fd), std::move(*alarm)));
+  std::shared_ptr<Shard> shard(
+      new Shard(providers, time, std::move(stats), std::move(wake_fd), std::move(*alarm)));
   if (const Status status = shard->ports_.open(providers, *shard); !status.ok()) return failure(status);
   return shard;
 }
 
-Shard::Shard(ProviderSet& providers, const TimeSource& time, UniqueFd wake_fd, std::unique_ptr<Alarm> alarm)
+Shard::Shard(ProviderSet& providers, const TimeSource& time, std::shared_ptr<StatsPage> stats,
+             UniqueFd wake_fd, std::unique_ptr<Alarm> alarm)
     : providers_(providers),
+      stats_page_(std::move(stats)),
       time_(time),
       watch_(std::move(wake_fd)),
       engine_(*this, watch_, time, std::move(alarm)) {}

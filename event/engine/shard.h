@@ -56,14 +56,17 @@
 namespace exs {
 
 struct CallersEvents;
+class StatsPage;
 
 // A process has at most so many shards.
 inline constexpr std::size_t kShardsMax = 64;
 
 class Shard final : public std::enable_shared_from_this<Shard>, private EngineClient, private Company {
  public:
+  // `stats`: where its connections count. Null: each by itself.
   static Result<std::shared_ptr<Shard>> create(ProviderSet& providers,
-                                               const TimeSource& time = TimeSource::real());
+                                               const TimeSource& time = TimeSource::real(),
+                                               std::shared_ptr<StatsPage> stats = nullptr);
   ~Shard() override;
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
@@ -79,6 +82,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   // Ends the engine thread. Commands that come later still run, on their posters' threads.
   void stop_engine();
   [[nodiscard]] ProviderSet& providers() noexcept { return providers_; }
+  [[nodiscard]] const std::shared_ptr<StatsPage>& stats_page() const noexcept { return stats_page_; }
   [[nodiscard]] const Clock& clock() const noexcept { return time_.clock; }
   [[nodiscard]] Sleeper& sleeper() const noexcept { return time_.sleeper; }
   // Runs `look` with the drive lock held, then the commands that other threads have queued meanwhile. Passes its exceptions on, as
@@ -232,7 +236,8 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
 
  private:
   Status start_engine_always();
-  Shard(ProviderSet& providers, const TimeSource& time, UniqueFd wake_fd, std::unique_ptr<Alarm> alarm);
+  Shard(ProviderSet& providers, const TimeSource& time, std::shared_ptr<StatsPage> stats, UniqueFd wake_fd,
+        std::unique_ptr<Alarm> alarm);
 
   // --- EngineClient, Thread: engine ---
   void engine_started() override;
@@ -276,6 +281,7 @@ class Shard final : public std::enable_shared_from_this<Shard>, private EngineCl
   void submit(Command command);
 
   ProviderSet& providers_;
+  const std::shared_ptr<StatsPage> stats_page_;
   const TimeSource time_;
   DriveLock lock_;
   PortSet ports_;  // Thread: shard, except for the methods that say otherwise

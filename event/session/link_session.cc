@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -13,9 +14,33 @@
 #include "src/proto/connection.h"
 
 namespace exs {
+namespace {
+
+stats::ConnectionKind kind_of(proto::SocketKind kind) noexcept {
+  switch (kind) {
+    case proto::SocketKind::kStream: return stats::ConnectionKind::kStream;
+    case proto::SocketKind::kTagged: return stats::ConnectionKind::kTagged;
+    default: return stats::ConnectionKind::kMessages;
+  }
+}
+
+// By iwarp, a connection costs most: why is there nothing faster? Shared memory is none with another host.
+void tell_refused(StatsRecord::ConnectionWay& way, const Explanation& explanation) noexcept {
+  if (way.carrier != "iwarp") return;
+  for (const Finding& finding : explanation.findings()) {
+    if (finding.verdict != Verdict::kRefused || finding.reason.code == ReasonCode::kOtherHost) continue;
+    if (!way.refused.empty() && finding.provider != "shm") continue;
+    way.refused = finding.provider;
+    way.reason = static_cast<std::uint8_t>(finding.reason.code);
+    way.fact = finding.reason.fact;
+  }
+}
+
+}  // namespace
+
 LinkSession::LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                          const SessionOptions& options)
-    : Session(std::move(shard), std::move(descriptor), options.operations_max),
+    : Session(std::move(shard), std::move(descriptor), options.operations_max, kind_of(options.wishes.kind)),
       nodelay_(options.nodelay),
       keepalive_(*this->shard(), [this](KeepAlive::Silence silence) { peer_is_silent(silence); }),
       burst_(*this->shard(), *this),
@@ -23,11 +48,6 @@ LinkSession::LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDes
       route_(this->shard()->providers(), options.choice) {}
 
 LinkSession::~LinkSession() = default;
-
-proto::Counters LinkSession::counters() const {
-  shard()->assert_held();
-  return connection_ ? connection_->counters() : last_counters_;
-}
 
 proto::Agreement LinkSession::agreement() {
   proto::Agreement agreement;
@@ -122,8 +142,8 @@ Status LinkSession::start_connection(proto::Role role, Carrier carrier) {
   provider_ = shard()->providers().player(carrier.role);
   ends_ = std::move(carrier.ends);
   link_ = std::move(carrier.link);
-  connection_ =
-      std::make_unique<proto::Connection>(role, carrier.agreement, *link_, *this, proto::Tuning{}, end_);
+  connection_ = std::make_unique<proto::Connection>(role, carrier.agreement, *link_, *this, counters_here(),
+                                                    proto::Tuning{}, end_);
   if (!is_stream()) link_->show_messages_to(*this);
   if (!is_stream() && !is_tagged()) carry_short(connection_.get());
   combine_short(combines_posts());
@@ -288,7 +308,24 @@ void LinkSession::handle(const Completion& completion) {
   connection_->handle(completion);
 }
 
+// Done once the kernel knows both addresses.
+void LinkSession::tell_way() noexcept {
+  StatsRecord::ConnectionWay way;
+  way.carrier = carrier();
+  if (ends_) {
+    way.ours = ends_->ours;
+    way.peers = ends_->peers;
+  } else {
+    socklen_t length = sizeof way.ours;
+    kernel::getsockname(descriptor()->number(), as_sockaddr(way.ours), &length);
+    way.peers = whole(peer_);
+  }
+  tell_refused(way, route_.explanation());
+  set_way(way);
+}
+
 void LinkSession::set_connected() {
+  tell_way();
   if (link_->sends_short() && !is_stream()) allow_send_short();
   set_state(State::kConnected);
 }
@@ -459,10 +496,7 @@ void LinkSession::give_up_link(Status why) {
   route_.drop_upgrade();
   if (link_) link_->close();
   note_stall(false);
-  if (connection_) {
-    last_counters_ = connection_->counters();
-    last_agreement_ = connection_->agreement();
-  }
+  if (connection_) last_agreement_ = connection_->agreement();
   if (descriptor()->is_there()) kernel::shutdown(descriptor()->number(), SHUT_RDWR);
   carry_short(nullptr);
   shard()->destroy_later({std::move(link_), std::move(connection_)});
@@ -473,7 +507,7 @@ void LinkSession::give_up_link(Status why) {
 // Without memory there is no text.
 void LinkSession::keep_why(Status why) noexcept try {
   if (why.ok() || why == Status(ECANCELED)) return;
-  keep_error_text(setup_ ? setup_->what_failed(why) : text_of_end(peer_name(), why));
+  keep_error_text(why.error(), setup_ ? setup_->what_failed(why) : text_of_end(peer_name(), why));
 } catch (const std::bad_alloc&) {
 }
 

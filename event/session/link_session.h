@@ -84,7 +84,6 @@ class LinkSession final : public Session,
   proto::Cancelled cancel_transfers(proto::Direction direction, const proto::Selection& selection,
                                     int error) override;
   [[nodiscard]] proto::Readiness readiness() const override;
-  [[nodiscard]] proto::Counters counters() const override;
 
   void complete(const Completion& completion) override;
   bool take(const ArrivingMessage& message) override;
@@ -134,6 +133,7 @@ class LinkSession final : public Session,
   Status start_connection(proto::Role role, Carrier carrier);
   Status start_accepted(Carrier carrier);
   [[nodiscard]] std::string peer_name() const override { return text_of(whole(peer_)); }
+  void tell_way() noexcept;
   void set_connected();
   void learn_peer();
   void keep_why(Status why) noexcept;
@@ -162,7 +162,6 @@ class LinkSession final : public Session,
   // Null: the descriptor knows them. Written before the state is kConnected.
   std::unique_ptr<AddressPair> ends_;
   InternetAddress peer_;
-  proto::Counters last_counters_;
   proto::Agreement last_agreement_;
   // Limits the wait for the peer's first message, then the close.
   Deadline limit_{[this](std::uint64_t) { contained([this] { limit_is_over(); }); }};

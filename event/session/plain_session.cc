@@ -77,9 +77,17 @@ bool would_wait(int error) {
 
 PlainSession::PlainSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
                            std::uint32_t operations_max)
-    : Session(std::move(shard), std::move(descriptor), operations_max),
+    : Session(std::move(shard), std::move(descriptor), operations_max, stats::ConnectionKind::kPlain),
       closed_check_(*this->shard(), [this] { return still_waits(); }),
       linger_([this](std::uint64_t) { contained([this] { linger_is_over(); }); }) {
+  StatsRecord::ConnectionWay way;
+  way.carrier = carrier();
+  const int number = this->descriptor()->number();
+  socklen_t ours = sizeof way.ours;
+  socklen_t peers = sizeof way.peers;
+  kernel::getsockname(number, as_sockaddr(way.ours), &ours);
+  kernel::getpeername(number, as_sockaddr(way.peers), &peers);
+  set_way(way);
   set_state(State::kConnected);
 }
 
@@ -162,7 +170,7 @@ bool PlainSession::send_once(OpenTransfer& transfer) {
   if (sent < 0) return call_failed(proto::Direction::kSend, errno);
   const auto sent_bytes = static_cast<std::size_t>(sent);
   transfer.done_bytes += sent_bytes;
-  counters_.bytes_sent += sent_bytes;
+  counters_here().bytes_sent += sent_bytes;
   if (transfer.left_bytes() == 0) finish(proto::Direction::kSend, 0);
   return sent_bytes == memory.bytes();  // less: the kernel is full
 }
@@ -188,7 +196,7 @@ bool PlainSession::receive_once(OpenTransfer& transfer) {
   }
   const auto received_bytes = static_cast<std::size_t>(received);
   transfer.done_bytes += received_bytes;
-  counters_.bytes_received += received_bytes;
+  counters_here().bytes_received += received_bytes;
   if (transfer.left_bytes() == 0 || !transfer.operation.wait_all) finish(proto::Direction::kReceive, 0);
   return true;
 }
@@ -203,7 +211,7 @@ bool PlainSession::call_failed(proto::Direction direction, int error) {
   if (error != EPIPE) broken_ = error;
   // A send after what broke the connection has EPIPE; the cause is the older one.
   if (error != EPIPE || broken_ == 0)
-    keep_error_text(text_of_plain_end(descriptor()->number(), Status(error)));
+    keep_error_text(error, text_of_plain_end(descriptor()->number(), Status(error)));
   finish(direction, error);
   return true;
 }

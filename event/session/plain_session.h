@@ -29,7 +29,6 @@ class PlainSession final : public Session, public CompletionClient {
   [[nodiscard]] std::string_view carrier() const noexcept override { return "tcp"; }
 
   // --- Thread: shard ---
-  [[nodiscard]] proto::Counters counters() const override { return counters_; }
   void set_keepalive(std::uint64_t period_ns) override;
   bool start(proto::Direction direction, const proto::Operation& operation) override;
   void shutdown(int how, ControlTarget target) override;
@@ -85,7 +84,6 @@ class PlainSession final : public Session, public CompletionClient {
   Fifo<OpenTransfer> receives_;
   // The error that broke the connection. The kernel reports it once, and end of stream afterwards.
   int broken_ = 0;
-  proto::Counters counters_;
   bool sending_ends_ = false;  // shut down as soon as the sends have gone
   Deadline linger_;
   bool close_overdue_ = false;

@@ -7,10 +7,11 @@
 
 namespace exs {
 Session::Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
-                 std::uint32_t operations_max)
+                 std::uint32_t operations_max, stats::ConnectionKind kind)
     : shard_(std::move(shard)),
       descriptor_(std::move(descriptor)),
       operations_max_(operations_max),
+      record_(shard_->stats_page(), kind, descriptor_->number()),
       polls_(descriptor_),
       late_sends_(*shard_, *this, proto::Direction::kSend),
       late_receives_(*shard_, *this, proto::Direction::kReceive) {
@@ -107,28 +108,35 @@ std::string Session::peer_name() const {
 }
 
 void Session::note_stall(bool stalled) {
-  if (stalled == stall_time_.is_stalled()) return;
+  if (stalled == is_stalled()) return;
+  stats::Counters& counters = record_.counters();
   const std::uint64_t now_ns = shard_->clock().now_ns();
-  if (stalled) {
-    stall_time_.begin(now_ns);
-  } else {
-    stall_time_.end(now_ns);
-  }
+  if (!stalled) counters.stalled_ns += now_ns - counters.stalled_since_ns;
+  counters.stalled_since_ns = stalled ? now_ns : 0;
 }
 
 std::uint64_t Session::stalled_ns() const {
   shard_->assert_held();
-  return stall_time_.total_ns(shard_->clock().now_ns());
+  const stats::Counters& counters = record_.counters();
+  return counters.stalled_ns + (is_stalled() ? shard_->clock().now_ns() - counters.stalled_since_ns : 0);
+}
+
+void Session::count_end(proto::Direction direction, int error) noexcept {
+  stats::Counters& counters = record_.counters();
+  ++(direction == proto::Direction::kSend ? counters.sends_done : counters.receives_done);
+  if (error != 0) ++counters.errors;
+  if (error == ECANCELED) ++counters.cancelled;
+  if (error == ETIMEDOUT) ++counters.timed_out;
 }
 
 void Session::end_operation(proto::Direction direction, const proto::Operation& operation,
                             const proto::Outcome& outcome) {
   if (operation.tag.pooled) {
-    finished_.count(direction, outcome.error);
+    count_end(direction, outcome.error);
     return pooled_->take(descriptor_, operation, outcome);
   }
   if (operation.posted_ns != 0) watch(direction).ended(operation.posted_ns);
-  finished_.count(direction, outcome.error);
+  count_end(direction, outcome.error);
   // Everything is given back before the event can be seen: its receiver may post, deregister and delete.
   if (operation.tag.region != nullptr) operation.tag.region->release_here(*shard_);
   if (operation.tag.attachment != nullptr) return end_attached(direction, operation, outcome);
@@ -151,7 +159,7 @@ void Session::end_attached(proto::Direction direction, const proto::Operation& o
 }
 
 void Session::end_at_once(const proto::Operation& receive, const proto::Outcome& outcome) {
-  finished_.count(proto::Direction::kReceive, outcome.error);
+  count_end(proto::Direction::kReceive, outcome.error);
   push_outcome(proto::Direction::kReceive, receive, outcome);
 }
 

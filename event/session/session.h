@@ -26,8 +26,8 @@
 #include "event/session/open_operations.h"
 #include "event/session/open_polls.h"
 #include "event/session/pooled_receive.h"
-#include "event/session/session_counters.h"
 #include "event/session/time_limit.h"
+#include "event/stats/stats_page.h"
 #include "src/proto/connection.h"
 #include "src/proto/hello.h"
 #include "src/proto/operation.h"
@@ -37,10 +37,10 @@ namespace exs {
 
 class Session : public TransferClient, public PooledSession, private LateOperations {
  public:
-  enum class State : std::uint8_t { kIdle, kConnecting, kConnected, kClosing, kEnded };
+  using State = stats::State;
 
   Session(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDescriptor> descriptor,
-          std::uint32_t operations_max);
+          std::uint32_t operations_max, stats::ConnectionKind kind);
 
   // --- Thread: any ---
   [[nodiscard]] std::shared_ptr<Session> shared_from_this() {
@@ -95,8 +95,12 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   [[nodiscard]] virtual Explanation explanation() { return {}; }
   // Why the connection, or its set-up, failed; empty: it has not. Takes the drive lock.
   [[nodiscard]] std::string error_text();
-  [[nodiscard]] SnapshotCounters& snapshot_counters() { return snapshot_counters_; }
-  [[nodiscard]] const SnapshotCounters& snapshot_counters() const { return snapshot_counters_; }
+  void count_snapshot() noexcept { count_anywhere(record_.counters().snapshots); }
+  void count_snapshot_retry() noexcept { count_anywhere(record_.counters().snapshot_retries); }
+  [[nodiscard]] std::uint64_t snapshots() const noexcept { return counted(record_.counters().snapshots); }
+  [[nodiscard]] std::uint64_t snapshot_retries() const noexcept {
+    return counted(record_.counters().snapshot_retries);
+  }
 
   // --- Thread: shard ---
   // The text of error_text().
@@ -152,11 +156,10 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   // 0: off. A peer that is silent for a period is asked for a sign of life, and given up after a second one.
   virtual void set_keepalive(std::uint64_t period_ns) = 0;
 
-  [[nodiscard]] const FinishedOperations& finished() const {
+  [[nodiscard]] const proto::Counters& counters() const noexcept {
     shard_->assert_held();
-    return finished_;
+    return record_.counters();
   }
-  [[nodiscard]] virtual proto::Counters counters() const = 0;
   // How long sends have waited for credits.
   [[nodiscard]] std::uint64_t stalled_ns() const;
 
@@ -227,7 +230,7 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   void end_short_receive(const proto::Operation& operation, std::uint64_t payload_bytes);
   // after_step() has something to do.
   [[nodiscard]] bool has_more_to_report() const noexcept {
-    return pooled_ || !polls_.empty() || has_shutdowns() || stall_time_.is_stalled();
+    return pooled_ || !polls_.empty() || has_shutdowns() || is_stalled();
   }
   void push_control(const ControlTarget& target, int type, int error);
   // A wait for the queue drives the shard of the session from now on, if it is not the queue's home.
@@ -235,9 +238,10 @@ class Session : public TransferClient, public PooledSession, private LateOperati
     if (queue.home().get() != shard_.get()) name_far(queue);
   }
   void name_far(EventQueue& queue) noexcept;
-  // Keeps the text for error_text().
-  void keep_error_text(std::string text) {
+  // Keeps the text of the error that ends the connection for error_text(). Later ones follow from the first.
+  void keep_error_text(int error, std::string text) {
     shard_->assert_held();
+    if (error_text_.empty()) record_.note_error(error, text);
     error_text_ = std::move(text);
   }
   // "127.0.0.1:7471"
@@ -249,7 +253,15 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   void tell_shutdowns(int error);
   void add_close(ControlTarget target);
   void tell_closed(int error);
-  void set_state(State state) { state_ = state; }
+  void set_state(State state) noexcept {
+    state_ = state;
+    record_.set_state(state);
+  }
+  [[nodiscard]] proto::Counters& counters_here() noexcept {
+    shard_->assert_held();
+    return record_.counters();
+  }
+  void set_way(const StatsRecord::ConnectionWay& way) noexcept { record_.set_way(way); }
   // Call it once connected.
   void allow_send_short() { sends_short_ = true; }
   void allow_read_now(bool may) { reads_now_.store(may, std::memory_order_relaxed); }
@@ -296,6 +308,15 @@ class Session : public TransferClient, public PooledSession, private LateOperati
                     const proto::Outcome& outcome);
   void push_outcome(proto::Direction direction, const proto::Operation& operation,
                     const proto::Outcome& outcome);
+  // The order of other memory does not depend on the numbers.
+  static void count_anywhere(std::uint64_t& counter) noexcept {
+    std::atomic_ref<std::uint64_t>(counter).fetch_add(1, std::memory_order_relaxed);
+  }
+  static std::uint64_t counted(const std::uint64_t& counter) noexcept {
+    return __atomic_load_n(&counter, __ATOMIC_RELAXED);  // atomic_ref takes no constant
+  }
+  void count_end(proto::Direction direction, int error) noexcept;
+  [[nodiscard]] bool is_stalled() const noexcept { return record_.counters().stalled_since_ns != 0; }
   void receive_into_pool();
   std::uint32_t cancel_pooled(const proto::Selection& selection);
   void answer_polls();
@@ -317,15 +338,14 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   std::atomic<std::uint32_t> operations_max_;
   OpenOperations open_sends_;
   OpenOperations open_receives_;
+  StatsRecord record_;
 
   // Thread: shard
   proto::Connection* short_ = nullptr;
   std::uint64_t sent_after_poll_ = UINT64_MAX;  // the last poll before the last send that may have company
-  FinishedOperations finished_;
   std::shared_ptr<PooledReceive> pooled_;
   OpenPolls polls_;
   std::vector<ControlTarget> shutdown_targets_;
-  StallTime stall_time_;
   std::unique_ptr<FarQueues> far_queues_;  // null: no operation has named one
   LateWatch late_sends_;
   LateWatch late_receives_;
@@ -335,7 +355,6 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   std::string error_text_;
 
   std::atomic<std::size_t> small_bytes_{0};
-  SnapshotCounters snapshot_counters_;  // thread: any
 };
 
 // ---------------------------------------------------------------- short messages, in one piece with their callers
@@ -356,7 +375,7 @@ inline proto::ShortSend Session::send_short_once(EventQueue& queue, const ShortT
   const auto make = [&](exs_event_t& event) { make_sent_event(event, descriptor_->number(), send); };
   const bool has_left =
       send.no_event ? queue.do_if_free(leave) : queue.push_at_once(leave, make, descriptor_);
-  if (has_left) ++finished_.sends;
+  if (has_left) ++record_.counters().sends_done;
   if (has_left && combines_short_) note_send();
   return sent;
 }
@@ -394,7 +413,7 @@ inline bool Session::post_short_receive(EventQueue& queue, Region& region,
 }
 
 inline void Session::end_short_receive(const proto::Operation& operation, std::uint64_t payload_bytes) {
-  ++finished_.receives;
+  ++record_.counters().receives_done;
   operation.tag.region->release_here(*shard_);
   open_receives_.end(false);
   EventQueue& queue = *operation.tag.queue;

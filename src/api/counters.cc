@@ -28,6 +28,11 @@ exs_stats_t stats_of(const proto::Counters& counters) {
   stats.notices_sent = counters.notices_sent;
   stats.notices_received = counters.notices_received;
   stats.combined_sends = counters.combined_sends;
+  stats.sends_done = counters.sends_done;
+  stats.recvs_done = counters.receives_done;
+  stats.errors = counters.errors;
+  stats.cancelled = counters.cancelled;
+  stats.timeouts = counters.timed_out;
   return stats;
 }
 
@@ -40,18 +45,12 @@ exs_stats_t session_stats(Session& session) {
 }
 
 exs_stats_t stats_on_shard(const Session& session) {
-  const FinishedOperations& finished = session.finished();
   exs_stats_t stats = stats_of(session.counters());
-  stats.sends_done = finished.sends;
-  stats.recvs_done = finished.receives;
-  stats.sends_posted = finished.sends + session.open_count(proto::Direction::kSend);
-  stats.recvs_posted = finished.receives + session.open_count(proto::Direction::kReceive);
-  stats.errors = finished.errors;
-  stats.cancelled = finished.cancelled;
-  stats.timeouts = finished.timed_out;
+  stats.sends_posted = stats.sends_done + session.open_count(proto::Direction::kSend);
+  stats.recvs_posted = stats.recvs_done + session.open_count(proto::Direction::kReceive);
   stats.credit_stall_ns = session.stalled_ns();
-  stats.snapshots = session.snapshot_counters().snapshots();
-  stats.snapshot_retries = session.snapshot_counters().retries();
+  stats.snapshots = session.snapshots();
+  stats.snapshot_retries = session.snapshot_retries();
   return stats;
 }
 

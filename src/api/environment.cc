@@ -52,6 +52,7 @@ constexpr Variable kVariables[] = {
     {"EXS_IWARP_BACKEND",
      [](std::string_view word) { return iwarp::backend_named(word) != iwarp::BackendChoice::kUnknown; },
      "io_uring or epoll"},
+    {"EXS_STATS", is_switch, kSwitchWords},
     {"EXS_SHM_PROCESS_VM", is_switch, kSwitchWords},
     {"EXS_SHM_USERS", [](std::string_view word) { return shm::AllowedUsers::parse(word).has_value(); },
      "a list with commas of same, any and user ids"},

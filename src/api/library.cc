@@ -35,7 +35,10 @@ Process& process() {
 
 // The child keeps nothing of the parent's library: its threads are gone and its locks may be held for ever.
 void leave_library_to_parent() EXS_NO_THREAD_SAFETY_ANALYSIS {
-  if (process().library != nullptr) process().inherited = process().library;
+  if (process().library != nullptr) {
+    process().library->leave_to_parent();
+    process().inherited = process().library;
+  }
   process().library = nullptr;
   process().users = 0;
   process().current = nullptr;
@@ -117,7 +120,9 @@ Result<std::shared_ptr<Shard>> Library::next_shard() {
   LockGuard guard(mutex_);
   const std::size_t index = next_shard_ % shards_max_;
   if (index >= shards_.size()) {
-    auto made = Shard::create(providers(), time_of_process());
+    if (!stats_page_)
+      stats_page_ = StatsPage::create(switch_from_environment("EXS_STATS", true), EXS_VERSION_TEXT);
+    auto made = Shard::create(providers(), time_of_process(), stats_page_);
     if (!made) return failure(made.error());
     shards_.push_back(std::move(*made));
   }

@@ -11,6 +11,7 @@
 #include "base/handle_table.h"
 #include "event/queue/receive_pool.h"
 #include "event/queue/region.h"
+#include "event/stats/stats_page.h"
 #include "src/api/descriptor_table.h"
 
 namespace exs {
@@ -44,6 +45,11 @@ class Library {
   // A region that an operation still uses after the last exs_fini: kept until the process ends.
   void keep_lost(std::shared_ptr<Region> region) EXS_EXCLUDES(mutex_);
 
+  // In a child, before it has a library of its own. The parent's locks may be held for ever.
+  void leave_to_parent() noexcept EXS_NO_THREAD_SAFETY_ANALYSIS {
+    if (stats_page_) stats_page_->leave_to_parent();
+  }
+
   // Counters of closed sockets.
   void add_to_totals(const exs_stats_t& stats) EXS_EXCLUDES(mutex_);
   [[nodiscard]] exs_stats_t totals() EXS_EXCLUDES(mutex_);
@@ -60,6 +66,7 @@ class Library {
   [[maybe_unused]] const Library* const inherited_;
   Mutex mutex_;
   std::string provider_wish_ = "auto";  // written by prepare(), before anyone else can see the library
+  std::shared_ptr<StatsPage> stats_page_ EXS_GUARDED_BY(mutex_);  // null: no shard yet, or no memory
   std::vector<std::shared_ptr<Shard>> shards_ EXS_GUARDED_BY(mutex_);
   std::size_t shards_max_ EXS_GUARDED_BY(mutex_) = 0;
   std::size_t next_shard_ EXS_GUARDED_BY(mutex_) = 0;

@@ -46,13 +46,13 @@ Status PeerReader::read_words(std::span<std::uint64_t> words, std::uint64_t offs
 
 Status PeerReader::count_retry() {
   met_update_ = true;
-  waited_.target().session->snapshot_counters().count_retry();
+  waited_.target().session->count_snapshot_retry();
   if (signals_ == nullptr) signals_ = std::make_unique<HeldSignals>();
   return signals_->let_in();
 }
 
 Status PeerReader::count_snapshot() {
-  waited_.target().session->snapshot_counters().count_snapshot();
+  waited_.target().session->count_snapshot();
   return {};
 }
 

@@ -52,6 +52,7 @@ void Library::shut_down() {
     LockGuard guard(mutex_);
     ended.swap(shards_);
     lost.swap(lost_);
+    stats_page_.reset();
   }
   for (const auto& shard : ended) shard->stop_engine();
 }

@@ -49,8 +49,8 @@ std::unique_ptr<ReceiveSide> Connection::make_receives(const Tuning& tuning, Inb
 }
 
 Connection::Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink,
-                       const Tuning& tuning, Inbox* inbox)
-    : path_(agreement, link, tuning.first_sequence),
+                       Counters& counters, const Tuning& tuning, Inbox* inbox)
+    : path_(agreement, link, tuning.first_sequence, counters),
       role_(role),
       agreement_(agreement),
       sink_(sink),

@@ -59,8 +59,9 @@ class Connection {
  public:
   // `link` is established (initiator) or accepted and not yet flushed (responder); both outlive it.
   // `inbox`, which outlives it, too: for messages with tags, else null.
-  Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink, const Tuning& tuning = {},
-             Inbox* inbox = nullptr);
+  // All that it does is counted in `counters`, but for the ends of operations, except those with tags.
+  Connection(Role role, const Agreement& agreement, Link& link, OutcomeSink& sink, Counters& counters,
+             const Tuning& tuning = {}, Inbox* inbox = nullptr);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -137,7 +138,6 @@ class Connection {
   // Gives up: every open operation ends with `why`, then sink.failed(why). Closes the link.
   void abort(Status why);
 
-  [[nodiscard]] const Counters& counters() const noexcept { return path_.counters; }
   [[nodiscard]] const Agreement& agreement() const noexcept { return agreement_; }
   [[nodiscard]] Readiness readiness() const noexcept;
   // The peer's persistent receive, to be mapped. EAGAIN: none stands. EACCES: its owner does not want that.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/stats_page.h"
 #include "src/provider/provider.h"
 #include "src/wire/messages.h"
 
@@ -146,18 +147,8 @@ class OutcomeSink {
   virtual void failed(Status why) = 0;
 };
 
-struct Counters {
-  std::uint64_t sends_done = 0, receives_done = 0;
-  std::uint64_t bytes_sent = 0, bytes_received = 0;
-  std::uint64_t immediates_sent = 0, immediate_bytes = 0;
-  std::uint64_t copied_bytes = 0, direct_bytes = 0;
-  std::uint64_t adverts_sent = 0, adverts_received = 0;
-  std::uint64_t acks_sent = 0, acks_received = 0;
-  std::uint64_t credit_messages_sent = 0, credit_stalls = 0;
-  std::uint64_t reads_posted = 0, control_messages_sent = 0;
-  std::uint64_t writes_posted = 0, notices_sent = 0, notices_received = 0;
-  std::uint64_t combined_sends = 0;
-};
+// Sends and receives that ended are counted by who reports their events.
+using Counters = stats::Counters;
 
 // The state that a caller may want between steps.
 struct Readiness {

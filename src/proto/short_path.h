@@ -19,12 +19,13 @@ namespace exs::proto {
 
 // Thread: shard.
 struct ShortPath {
-  ShortPath(const Agreement& agreement, Link& on_link, std::uint32_t first_sequence)
+  ShortPath(const Agreement& agreement, Link& on_link, std::uint32_t first_sequence, Counters& of_connection)
       : link(on_link),
         credits(agreement.send_credits, agreement.receive_credits),
         small_bytes(agreement.small_bytes),
         next_out(first_sequence),
-        next_in(first_sequence) {}
+        next_in(first_sequence),
+        counters(of_connection) {}
 
   // Sends at once and flushes the link. Requires that nothing waits before it.
   [[nodiscard]] ShortSend send(LocalSlice payload) noexcept {
@@ -41,7 +42,6 @@ struct ShortPath {
   void count_sent(std::uint64_t bytes) noexcept {
     credits.spend();
     ++next_out;
-    ++counters.sends_done;
     counters.bytes_sent += bytes;
     counters.immediate_bytes += bytes;
   }
@@ -78,7 +78,6 @@ struct ShortPath {
     ++next_in;
   }
   void count_received(std::uint64_t bytes) noexcept {
-    ++counters.receives_done;
     counters.bytes_received += bytes;
     counters.copied_bytes += bytes;
   }
@@ -91,7 +90,7 @@ struct ShortPath {
   bool sends = false;        // nothing waits before the next send, as far as Connection knows
   bool takes = false;        // likewise, before the next short receive and the peer's next message
   Fifo<Operation> receives;  // without a message, in their order
-  Counters counters;
+  Counters& counters;
 };
 
 }  // namespace exs::proto

@@ -298,7 +298,7 @@ COLUMNS = 90
 LIMIT_S = 60  # for a hang alone
 OPTIONS_WITHOUT_GROUPS = 12
 # A short run of each program that has --json. exs-fetch needs a server, which tools.fetch has.
-RUNS = {"exs-run": ["--check", sys.executable], "exs-explain": [], "exs-services": ["--names", "/dev/null"], "exs-fetch": None,
+RUNS = {"exs-run": ["--check", sys.executable], "exs-explain": [], "exs-services": ["--names", "/dev/null"], "exs-fetch": None, "exs-top": [],
         "exs-ping": ["--self", "--port", "0", "--count", "1"], "exs-blast": ["--self", "--port", "0", "--count", "1"],
         "exs-crowd": ["--connections", "2", "--rounds", "1"], "exs-msg-ping": ["--self", "--size", "8", "--messages", "1", "--warm-up", "0"],
         "exs-rpc-ping": ["--self", "--port", "0", "--size", "8", "--calls", "1", "--warm-up", "0"],

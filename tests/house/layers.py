@@ -48,6 +48,7 @@ MAY_INCLUDE = {
     "src/provider": ["src/log/", *PROVIDER_FACE, *PROVIDER_PARTS],
     "src/proto": ["src/log/", "src/wire/", "src/provider/provider.h", "src/proto/"],
     "event/engine": ["src/log/", "src/provider/poller.h", *PROVIDER_FACE, *PROTO_FACE, "event/engine/"],
+    "event/stats": ["event/stats/"],
     "event/queue": ["src/log/", *PROVIDER_FACE, *PROTO_FACE, "event/engine/", "event/queue/", "exs/exs.h"],
     "event/session": ["src/log/", "src/wire/paths.h", *PROVIDER_FACE, *PROTO_FACE, "event/", "exs/exs.h"],
     "event/message": ["src/log/", *PROVIDER_FACE, *PROTO_FACE, "src/proto/slice_cursor.h", "src/match/", "event/", "exs/exs.h", "exs/msg.h"],
@@ -79,6 +80,7 @@ MAY_INCLUDE = {
     "tools/sockets_agent": ["sockets/between/format.h", "sockets/between/card_name.h", "sockets/preload/kernel/peer_user.h", "tools/common/",
                             "tools/sockets_agent/"],
     "tools/directory": ["service/wire/", "service/names/", "tools/common/", "tools/directory/"],
+    "tools/top": ["tools/common/", "tools/top/"],
     "tools/explain": ["exs/exs.h", "exs/exs.hpp", "tools/common/", "tools/explain/"],
     "perf": ["exs/exs.h", "exs/exs.hpp", "exs/msg.h", "exs/rpc.h", "exs/service.h", "exs/sunrpc.h", "tools/common/", "perf/"],
     "include/exs": [],
@@ -100,6 +102,7 @@ EXCEPTIONS = {
     "perf/call_cost/": [r"(src|event)/.*"],
     "sockets/preload/kernel/clock_gettime.cc": [r"base/kernel\.h"],
     "tools/explain/": [r"src/provider/(reason|verbs/survey)\.h", r"sockets/(settings/(settings|why)|preload/table/arena_layout)\.h"],
+    "tools/top/": [r"src/provider/reason\.h"],
     "src/provider/registry": [r"src/provider/registry\.h", r"src/provider/(\w+)/\1\.h"],
 }
 # Headers of others -> the only places that may include them.

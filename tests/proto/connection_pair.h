@@ -25,7 +25,8 @@ struct End final : OutcomeSink {
   };
 
   End(std::vector<std::string>& violations, Role role, const Agreement& agreement, const Tuning& tuning)
-      : link(violations, link_depths(agreement)), connection(role, agreement, link, *this, tuning) {}
+      : link(violations, link_depths(agreement)),
+        connection(role, agreement, link, *this, counters, tuning) {}
 
   void completed(Direction direction, const Operation& operation, const Outcome& outcome) override {
     (direction == Direction::kSend ? sends : receives).push_back({direction, operation, outcome});
@@ -57,6 +58,7 @@ struct End final : OutcomeSink {
   }
 
   FakeLink link;
+  Counters counters;
   Connection connection;
   struct Used {
     Operation operation;

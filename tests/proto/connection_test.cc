@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(an_immediate_is_copied_once_and_ends_when_it_has_left) {
   BOOST_TEST(outcome.length_bytes == 32U);
   BOOST_TEST(outcome.flags == static_cast<unsigned>(kImmediate | kCopied | kEndOfMessage));
   BOOST_TEST(std::memcmp(into.data(), from.data(), 32) == 0);
-  BOOST_TEST(pair.responder.connection.counters().copied_bytes == 32U);
+  BOOST_TEST(pair.responder.counters.copied_bytes == 32U);
 }
 
 BOOST_AUTO_TEST_CASE(a_normal_send_is_read_in_chunks_and_ends_when_the_peer_has_it) {
@@ -71,14 +71,14 @@ BOOST_AUTO_TEST_CASE(a_normal_send_is_read_in_chunks_and_ends_when_the_peer_has_
   BOOST_TEST(pair.responder.link.reads_outstanding() == 2U);
   pair.run();
   // Expect: 16 chunks of 64 bytes, both ends done, the window shut, no copy.
-  BOOST_TEST(pair.responder.connection.counters().reads_posted == 16U);
+  BOOST_TEST(pair.responder.counters.reads_posted == 16U);
   BOOST_REQUIRE(pair.initiator.sends.size() == 1);
   BOOST_TEST(pair.initiator.sends[0].outcome.length_bytes == 1000U);
   BOOST_TEST(pair.initiator.sends[0].outcome.flags == 0U);
   BOOST_TEST(pair.responder.receives.at(0).outcome.flags == static_cast<unsigned>(kEndOfMessage));
   BOOST_TEST((into == from));
   BOOST_TEST(pair.initiator.link.windows() == 0U);
-  BOOST_TEST(pair.responder.connection.counters().copied_bytes == 0U);
+  BOOST_TEST(pair.responder.counters.copied_bytes == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_send_that_must_not_be_immediate_waits_for_the_receiver) {
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(messages_of_length_zero_travel_both_ways_of_sending) {
   BOOST_TEST(pair.responder.receives[0].outcome.flags == static_cast<unsigned>(kImmediate | kEndOfMessage));
   BOOST_TEST(pair.responder.receives[1].outcome.flags == static_cast<unsigned>(kEndOfMessage));
   BOOST_TEST(pair.initiator.sends.size() == 2U);
-  BOOST_TEST(pair.responder.connection.counters().reads_posted == 0U);
+  BOOST_TEST(pair.responder.counters.reads_posted == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_receive_that_is_too_short_gets_what_fits_and_is_told) {
@@ -170,14 +170,14 @@ BOOST_AUTO_TEST_CASE(sends_wait_in_order_while_there_is_no_credit) {
   pair.run();
   // Expect: one credit, one message; READY before it.
   BOOST_TEST(pair.initiator.link.sent().size() == 2U);
-  BOOST_TEST(pair.initiator.connection.counters().credit_stalls == 1U);
+  BOOST_TEST(pair.initiator.counters.credit_stalls == 1U);
   for (auto& memory : into) pair.responder.receive(memory);
   pair.run();
   // Expect: every receive returned the credit by a message of its own, and all went through in order.
   BOOST_TEST(pair.initiator.sends.size() == 5U);
   BOOST_TEST((into == from));
-  BOOST_TEST(pair.responder.connection.counters().credit_messages_sent == 5U);
-  BOOST_TEST(pair.initiator.connection.counters().credit_stalls == 4U);
+  BOOST_TEST(pair.responder.counters.credit_messages_sent == 5U);
+  BOOST_TEST(pair.initiator.counters.credit_stalls == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(credits_ride_on_messages_that_go_anyway) {
@@ -194,8 +194,8 @@ BOOST_AUTO_TEST_CASE(credits_ride_on_messages_that_go_anyway) {
   // Expect: a ping-pong needs no CREDIT message at all.
   BOOST_TEST(pair.initiator.sends.size() == 20U);
   BOOST_TEST(pair.responder.sends.size() == 20U);
-  BOOST_TEST(pair.initiator.connection.counters().credit_messages_sent == 0U);
-  BOOST_TEST(pair.responder.connection.counters().credit_messages_sent == 0U);
+  BOOST_TEST(pair.initiator.counters.credit_messages_sent == 0U);
+  BOOST_TEST(pair.responder.counters.credit_messages_sent == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(credits_go_back_by_themselves_once_half_are_owed) {
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(credits_go_back_by_themselves_once_half_are_owed) {
   for (const unsigned sent : {0U, 0U, 1U, 1U, 1U}) {
     pair.responder.receive(into);
     // Expect: two of five are less than half; the third makes one message that returns all three.
-    BOOST_TEST(pair.responder.connection.counters().credit_messages_sent == sent);
+    BOOST_TEST(pair.responder.counters.credit_messages_sent == sent);
   }
   pair.run();
   BOOST_TEST(pair.initiator.connection.credits().available() == 3U);
@@ -285,14 +285,15 @@ BOOST_AUTO_TEST_CASE(the_public_face_does_what_its_inside_does) {
     std::vector<int> errors;
     int failure = 0;
   } sink;
-  Connection connection(Role::kInitiator, kUsual, link, sink);
+  Counters counters;
+  Connection connection(Role::kInitiator, kUsual, link, sink, counters);
   BOOST_TEST(connection.start().ok());
   Bytes memory(64);
   Operation operation;
   operation.memory = {memory.data(), 64, {}};
   connection.post_send(operation);
   connection.post_receive(operation);
-  BOOST_TEST(connection.counters().adverts_sent == 1U);
+  BOOST_TEST(counters.adverts_sent == 1U);
   BOOST_TEST(connection.agreement().small_bytes == 32U);
   connection.abort(Status(ETIMEDOUT));
   BOOST_TEST((sink.errors == std::vector<int>{ETIMEDOUT, ETIMEDOUT}));

@@ -26,8 +26,8 @@ struct CountedPair : ConnectionPair {
       run();
     }
   }
-  [[nodiscard]] const Counters& senders() { return initiator.connection.counters(); }
-  [[nodiscard]] const Counters& receivers() { return responder.connection.counters(); }
+  [[nodiscard]] const Counters& senders() { return initiator.counters; }
+  [[nodiscard]] const Counters& receivers() { return responder.counters; }
 };
 
 }  // namespace counters_test

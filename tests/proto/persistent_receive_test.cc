@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(every_send_writes_the_memory_and_nothing_else_is_said) {
   BOOST_TEST((errors_of(pair.initiator.sends) == Errors(4, 0)));
   BOOST_TEST(pair.initiator.sends[2].outcome.length_bytes == 70U);
   // Expect: 4 + 1 + 2 chunks of at most 64 bytes, no message, no outcome at the owner.
-  BOOST_TEST(pair.initiator.connection.counters().writes_posted == 7U);
+  BOOST_TEST(pair.initiator.counters.writes_posted == 7U);
   BOOST_TEST(pair.initiator.link.sent().size() == before);
   BOOST_TEST(pair.responder.receives.empty());
   BOOST_TEST(pair.responder.uses.empty());

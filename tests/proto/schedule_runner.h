@@ -74,6 +74,7 @@ struct ScheduledEnd : OutcomeSink, MessageTaker {
 
   std::string* first_wrong = nullptr;
   std::unique_ptr<test::FakeLink> link;
+  Counters counters;
   std::unique_ptr<Connection> connection;
   unsigned starved_steps = 0;
   int stopped_count = 0, closed_count = 0, failed_count = 0;
@@ -150,7 +151,7 @@ class ScheduleRunner {
       }
       end.connection =
           std::make_unique<Connection>(i == 0 ? Role::kInitiator : Role::kResponder, ours, *end.link, end,
-                                       Tuning{shape.chunk_bytes, UINT32_MAX - 5});
+                                       end.counters, Tuning{shape.chunk_bytes, UINT32_MAX - 5});
       if (shape.sends_now) end.link->let_send_now();
       if (shape.reads_now) end.link->let_read_now();
       if (shape.shows_messages) end.link->show_messages_to(end);

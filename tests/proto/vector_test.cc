@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_longer_one_names_its_windows_and_is_read_along_both_lists
   BOOST_TEST(pair.initiator.sends.at(0).outcome.length_bytes == 337U);
   BOOST_TEST(pair.initiator.sends.at(0).outcome.flags == 0U);
   BOOST_TEST(pair.initiator.link.windows() == 0U);
-  BOOST_TEST(pair.responder.connection.counters().copied_bytes == 0U);
+  BOOST_TEST(pair.responder.counters.copied_bytes == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_receive_that_is_shorter_gets_the_first_windows) {

@@ -89,7 +89,6 @@ void Deliveries::deliver(OutcomeSink& sink) {
 void Deliveries::count(const Delivery& ended) {
   if (ended.source == MessageSource::kNothing || ended.outcome.error != 0) return;
   const std::uint64_t bytes = ended.outcome.length_bytes;
-  ++counters_.receives_done;
   counters_.bytes_received += bytes;
   (ended.source == MessageSource::kImmediate ? counters_.copied_bytes : counters_.direct_bytes) += bytes;
 }

@@ -276,7 +276,6 @@ bool MessageReceives::read_now(const Operation& operation, Outcome& outcome) {
   const Result<RemoteSlice> part = peer_window_.part(offset, bytes);
   if (!part || !reads_.read_now({operation.memory.address, bytes, operation.memory.key}, *part)) return false;
   peer_window_.count_use(bytes, offset);
-  ++path_.counters.receives_done;
   path_.counters.bytes_received += bytes;
   path_.counters.direct_bytes += bytes;
   outcome = {.error = 0, .length_bytes = bytes, .flags = 0, .whole_bytes = 0};

@@ -404,10 +404,7 @@ void MessageSends::deliver(OutcomeSink& sink) {
   while (!operations_.empty() && operations_.front().state >= State::kFinished) {
     QueuedMessage& ended = operations_.front();
     if (ended.state != State::kGone) {
-      if (ended.outcome.error == 0) {
-        ++path_.counters.sends_done;
-        path_.counters.bytes_sent += ended.outcome.length_bytes;
-      }
+      if (ended.outcome.error == 0) path_.counters.bytes_sent += ended.outcome.length_bytes;
       sink.completed(Direction::kSend, ended.operation, ended.outcome);
     }
     ended.copy.reset();

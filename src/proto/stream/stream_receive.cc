@@ -263,7 +263,6 @@ void StreamReceives::deliver(OutcomeSink& sink) {
     const Receive done = receives_.pop_front();
     ++first_id_;
     filling_id_ = std::max(filling_id_, first_id_);
-    if (done.outcome.length_bytes > 0 || done.outcome.error == 0) ++counters_.receives_done;
     counters_.bytes_received += done.outcome.length_bytes;
     sink.completed(Direction::kReceive, done.operation, done.outcome);
   }

@@ -329,10 +329,7 @@ void StreamSends::deliver(OutcomeSink& sink) {
     ++first_id_;
     sending_id_ = std::max(sending_id_, first_id_);
     if (ended.state == State::kGone) continue;
-    if (ended.outcome.error == 0) {
-      ++counters_.sends_done;
-      counters_.bytes_sent += ended.outcome.length_bytes;
-    }
+    if (ended.outcome.error == 0) counters_.bytes_sent += ended.outcome.length_bytes;
     sink.completed(Direction::kSend, ended.operation, ended.outcome);
   }
 }
