@@ -4,23 +4,14 @@
 #include <exs/exs.h>
 #include <sys/utsname.h>
 
-#include <array>
 #include <ctime>
+
+#include "tools/common/date.h"
 
 namespace tools {
 namespace {
 
 constexpr int kSchema = 1;
-
-// Returns the current time in UTC, in ISO 8601 format.
-std::string date() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
 
 }  // namespace
 
@@ -32,7 +23,7 @@ Json::Object begin_results(const std::string& tool) {
           {"schema", kSchema},
           {"host", system.nodename},
           {"kernel", std::string(system.sysname) + " " + system.release},
-          {"date", date()}};
+          {"date", date_of(std::time(nullptr))}};
 }
 
 }  // namespace tools

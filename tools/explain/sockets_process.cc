@@ -26,14 +26,14 @@ std::string printable(std::string text) {
   return text;
 }
 
-std::string first_word_of(const ProcFolder& folder, const char* file) {
+std::string first_word_of(const tools::ProcFolder& folder, const char* file) {
   std::string text;
   folder.read(file, text);
   return text.substr(0, text.find_first_of(std::string_view("\n\0", 2)));
 }
 
 // The process has ended and its parent has not waited for it.
-bool is_zombie(const ProcFolder& folder) {
+bool is_zombie(const tools::ProcFolder& folder) {
   std::string text;
   folder.read("stat", text);
   const std::size_t name_end = text.rfind(')');
@@ -74,7 +74,7 @@ bool is_memory_without_file(const std::string& line) {
 
 }  // namespace
 
-ProcessView ProcessReader::read(pid_t pid, const ProcFolder& folder) {
+ProcessView ProcessReader::read(pid_t pid, const tools::ProcFolder& folder) {
   ProcessView view;
   view.pid = pid;
   view.program = printable(first_word_of(folder, "comm"));
@@ -104,7 +104,7 @@ std::shared_ptr<const SocketsFamily> ProcessReader::family_of(int descriptor) {
   return family;
 }
 
-Loaded find_library(const ProcFolder& folder) {
+Loaded find_library(const tools::ProcFolder& folder) {
   std::string maps;
   if (const int error = folder.read("maps", maps); error != 0)
     return error == ESRCH || error == ENOENT ? Loaded::kEnded : Loaded::kNotReadable;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/explain/proc_folder.h"
+#include "tools/common/proc_folder.h"
 #include "tools/explain/sockets_family.h"
 
 namespace explain {
@@ -27,7 +27,7 @@ struct ProcessView {
 // Reads the memory of a family once for all its processes.
 class ProcessReader {
  public:
-  ProcessView read(pid_t pid, const ProcFolder& folder);
+  ProcessView read(pid_t pid, const tools::ProcFolder& folder);
 
  private:
   std::shared_ptr<const SocketsFamily> family_of(int descriptor);
@@ -37,6 +37,6 @@ class ProcessReader {
 
 // Whether the process has loaded the library, and how it was started.
 enum class Loaded : std::uint8_t { kNo, kYes, kOff, kWithoutFile, kNotReadable, kEnded };
-Loaded find_library(const ProcFolder& folder);
+Loaded find_library(const tools::ProcFolder& folder);
 
 }  // namespace explain

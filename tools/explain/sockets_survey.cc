@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "tools/explain/proc_folder.h"
+#include "tools/common/proc_folder.h"
 #include "tools/explain/sockets_process.h"
 #include "tools/explain/sockets_why.h"
 
@@ -81,7 +81,7 @@ void find_lanes(const SlotFacts& slot, const SlotFacts* peer, SocketsConnection&
 // Returns nothing if the process's files may not be read.
 std::optional<bool> is_loaded(const ProcessView& view) {
   if (view.family) return true;
-  const Loaded loaded = find_library(ProcFolder(view.pid));
+  const Loaded loaded = find_library(tools::ProcFolder(view.pid));
   if (loaded == Loaded::kNotReadable || loaded == Loaded::kEnded) return std::nullopt;
   return loaded == Loaded::kYes || loaded == Loaded::kWithoutFile;
 }
@@ -160,14 +160,14 @@ Explanation reason_of(Loaded loaded) {
 // Explains why a process has no memory, or no readable memory.
 Explanation reason_of(const ProcessView& view) {
   if (view.error != 0) return reason_of_error(view.error);
-  return view.family ? reason_of(*view.family) : reason_of(find_library(ProcFolder(view.pid)));
+  return view.family ? reason_of(*view.family) : reason_of(find_library(tools::ProcFolder(view.pid)));
 }
 
 // The tables of the network namespaces, each read once.
 class Tables {
  public:
   const TcpTable& of(pid_t pid) {
-    const ProcFolder folder(pid);
+    const tools::ProcFolder folder(pid);
     const std::string space = folder.link("ns/net");
     auto found = tables_.find(space);
     if (found == tables_.end() || space.empty())
@@ -198,12 +198,12 @@ SocketsProcess look_at(const ProcessView& view, Tables& tables, const Holders& h
 }  // namespace
 
 SocketsSurvey survey_sockets(pid_t pid) {
-  std::vector<pid_t> pids = all_processes();
+  std::vector<pid_t> pids = tools::all_processes();
   // A thread ID is not in the list, and shows the files of its process.
   if (pid != 0 && std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
   std::vector<ProcessView> views;
   ProcessReader reader;
-  for (const pid_t each : pids) views.push_back(reader.read(each, ProcFolder(each)));
+  for (const pid_t each : pids) views.push_back(reader.read(each, tools::ProcFolder(each)));
   const Holders holders(views);
   Tables tables;
   SocketsSurvey survey;

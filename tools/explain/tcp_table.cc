@@ -58,7 +58,7 @@ const char* name_of_tcp_state(unsigned state) {
   return state < std::size(kNames) ? kNames[state] : "unknown";
 }
 
-TcpTable::TcpTable(const ProcFolder& process) {
+TcpTable::TcpTable(const tools::ProcFolder& process) {
   for (const char* name : {"net/tcp", "net/tcp6"}) {
     std::string table;
     if (process.read(name, table) == 0) add(table);

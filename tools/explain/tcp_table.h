@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "tools/explain/proc_folder.h"
+#include "tools/common/proc_folder.h"
 
 namespace explain {
 
@@ -33,7 +33,7 @@ const char* name_of_tcp_state(unsigned state);
 class TcpTable {
  public:
   // Reads the namespace of the process; unreadable tables count as empty.
-  explicit TcpTable(const ProcFolder& process);
+  explicit TcpTable(const tools::ProcFolder& process);
 
   // Returns NULL for a listening socket, and for one that is no longer connected.
   [[nodiscard]] const TcpConnection* find(std::uint64_t inode) const;

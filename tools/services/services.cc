@@ -8,6 +8,7 @@
 #include <ctime>
 #include <fstream>
 
+#include "tools/common/date.h"
 #include "tools/common/failure.h"
 #include "tools/services/directory_check.h"
 
@@ -89,12 +90,7 @@ exs_svc_id_t find(const Settings& settings, const std::string& name) {
 }
 
 std::string date_of(std::int64_t ms) {
-  const auto seconds = static_cast<std::time_t>(ms / 1000);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
+  return tools::date_of(static_cast<std::time_t>(ms / 1000));
 }
 
 std::optional<std::string> cap_text_of(const std::string& given) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tools/explain/proc_folder.h"
+#include "tools/common/proc_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace explain {
+namespace tools {
 namespace {
 
 constexpr std::size_t kFileMax = std::size_t{64} << 20;
@@ -88,4 +88,4 @@ std::vector<pid_t> all_processes() {
   return found;
 }
 
-}  // namespace explain
+}  // namespace tools

@@ -10,7 +10,7 @@
 
 #include "base/unique_fd.h"
 
-namespace explain {
+namespace tools {
 
 // The folder stays bound to its process, even if another one gets the number. Functions of type int return 0 or an errno value.
 class ProcFolder {
@@ -33,4 +33,4 @@ class ProcFolder {
 // Returns all processes that this user may see.
 std::vector<pid_t> all_processes();
 
-}  // namespace explain
+}  // namespace tools
