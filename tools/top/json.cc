@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/top/names.h"
+#include "tools/top/report.h"
+
+namespace top {
+namespace {
+
+using tools::Json;
+
+Json::Object json_of(const exs::stats::Counters& counters) {
+  return {{"sends", counters.sends_done},
+          {"receives", counters.receives_done},
+          {"sent_bytes", counters.bytes_sent},
+          {"received_bytes", counters.bytes_received},
+          {"immediate_messages", counters.immediates_sent},
+          {"immediate_bytes", counters.immediate_bytes},
+          {"direct_bytes", counters.direct_bytes},
+          {"copied_bytes", counters.copied_bytes},
+          {"adverts_sent", counters.adverts_sent},
+          {"adverts_received", counters.adverts_received},
+          {"acks_sent", counters.acks_sent},
+          {"acks_received", counters.acks_received},
+          {"rdma_reads", counters.reads_posted},
+          {"rdma_writes", counters.writes_posted},
+          {"credit_stalls", counters.credit_stalls},
+          {"credit_stall_ns", counters.stalled_ns},
+          {"errors", counters.errors},
+          {"cancelled", counters.cancelled},
+          {"timeouts", counters.timed_out}};
+}
+
+Json json_of(const ShownConnection& connection) {
+  const exs::stats::ConnectionRecord& record = connection.record;
+  const std::string carrier = connection.carrier();
+  Json::Object out{{"socket", record.socket},
+                   {"kind", name_of(record.kind)},
+                   {"state", name_of(record.state)},
+                   {"provider", carrier.empty() ? Json() : Json(carrier)},
+                   {"local", connection.ours()},
+                   {"peer", connection.peer()},
+                   {"opened", date_of_ns(record.opened_ns)},
+                   {"stalled_now", record.counters.stalled_since_ns != 0}};
+  if (const std::string refused = connection.refused(); !refused.empty()) {
+    out.emplace_back("refused", Json::Object{{"provider", refused},
+                                             {"reason", connection.reason()},
+                                             {"fact", connection.fact()},
+                                             {"cure", connection.cure()}});
+  }
+  out.emplace_back("counters", json_of(record.counters));
+  return out;
+}
+
+Json json_of(const ShownError& error) {
+  return Json::Object{{"count", error.count},
+                      {"error", error.error},
+                      {"text", error.text},
+                      {"first", date_of_ns(error.first_ns)},
+                      {"last", date_of_ns(error.last_ns)}};
+}
+
+}  // namespace
+
+Json::Array json_of(const std::vector<ShownProcess>& processes) {
+  Json::Array all;
+  for (const ShownProcess& process : processes) {
+    Json::Array connections;
+    for (const ConnectionRow& row : process.rows) connections.push_back(json_of(row.connection));
+    Json::Array errors;
+    for (const ShownError& error : process.snapshot.errors) errors.push_back(json_of(error));
+    all.emplace_back(Json::Object{{"pid", process.pid},
+                                  {"program", process.program},
+                                  {"library_version", process.snapshot.version},
+                                  {"since", date_of_ns(process.snapshot.began_ns)},
+                                  {"connections_opened", process.snapshot.opened},
+                                  {"connections", std::move(connections)},
+                                  {"closed_connections", json_of(process.snapshot.closed)},
+                                  {"errors", std::move(errors)}});
+  }
+  return all;
+}
+
+}  // namespace top
