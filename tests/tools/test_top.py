@@ -2,13 +2,16 @@
 """exs-top shows what programs count, and asks nothing of them."""
 import contextlib
 import fcntl
+import json
 import mmap
 import os
 import pathlib
+import pty
 import random
 import signal
 import struct
 import subprocess
+import termios
 import time
 import unittest
 
@@ -18,6 +21,18 @@ MAGIC = 0x3174617473737865
 HEAD_BYTES, RECORDS = 8192, 65536
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 NOBODY = 65534
+
+
+# The reference parser, of Debian's own Python.
+PARSER = """
+import collections, json, sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+samples = collections.defaultdict(list)
+for family in parse(sys.stdin.read()):
+    for sample in family.samples:
+        samples[sample.name].append((sample.labels, sample.value))
+print(json.dumps(samples))
+"""
 
 
 class Top(ToolsTest):
@@ -102,6 +117,52 @@ class Top(ToolsTest):
         top.send_signal(signal.SIGINT)
         self.assertEqual(top.wait(LIMIT_S), 0)
 
+    def test_keys_of_a_terminal(self):
+        server = self.start_server("exs-ping")
+        self.until(server.process.pid, lambda process: True)
+        terminal, other_end = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        fcntl.ioctl(other_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+        before = termios.tcgetattr(other_end)
+        top = subprocess.Popen([BIN / "exs-top"], stdin=other_end, stdout=other_end)
+        self.addCleanup(top.kill)
+        shown = b""
+
+        def until(words):
+            nonlocal shown
+            while words not in shown:
+                shown += os.read(terminal, 4096)
+            shown = shown.partition(words)[2]
+        until(b"s sort: process   g one line each: connection")
+        os.write(terminal, b"s")
+        until(b"s sort: sent")
+        os.write(terminal, b"gg")
+        until(b"g one line each: peer")
+        fcntl.ioctl(other_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 10, 0, 0))
+        top.send_signal(signal.SIGWINCH)
+        until(b" processes")
+        os.write(terminal, b"q")
+        self.assertEqual(top.wait(LIMIT_S), 0)
+        until(b"\x1b[?1049l")
+        self.assertEqual(termios.tcgetattr(other_end), before)
+        os.close(other_end)
+
+    def test_metrics_are_what_prometheus_reads(self):
+        server = self.start_server("exs-ping", "--provider", "iwarp")
+        self.succeed("exs-ping", "127.0.0.1", "--port", server.port, "--kind", "normal", "--size", "100", "--count", "500")
+        pid = str(server.process.pid)
+        self.until(server.process.pid, lambda process: process["closed_connections"]["receives"] >= 500)
+        text = self.succeed("exs-top", "--metrics", "-p", pid)
+        parser = subprocess.run(["/usr/bin/python3", "-c", PARSER], input=text, capture_output=True, text=True, check=False,
+                                timeout=LIMIT_S)
+        self.assertEqual(parser.returncode, 0, parser.stderr + text)
+        samples = json.loads(parser.stdout)
+        self.assertEqual(samples["exs_processes"], [[{"program": "exs-ping"}, 1]])
+        self.assertEqual(samples["exs_connections_opened_total"], [[{"program": "exs-ping"}, 1]])
+        self.assertGreaterEqual(samples["exs_received_bytes_total"][0][1], 50000)
+        done = run("exs-top", "--metrics", "--json")
+        self.assertEqual(done.returncode, 2)
+
     def test_who_does_not_want_to_be_seen(self):
         os.environ["EXS_STATS"] = "no"
         self.addCleanup(os.environ.pop, "EXS_STATS")
@@ -118,6 +179,17 @@ class Top(ToolsTest):
         done = subprocess.run([BIN / "exs-top", "--once", "-p", str(server.process.pid)], capture_output=True, text=True, check=False,
                               timeout=LIMIT_S, user=NOBODY, group=NOBODY, extra_groups=[])
         self.assertEqual(done.returncode, 1, done.stdout)
+
+    @unittest.skipIf(os.geteuid() != 0, "needs root, to make a namespace")
+    def test_a_process_in_a_container_is_seen(self):
+        client = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", BIN / "exs-ping", "-s", "--bind", "127.0.0.1", "--port", "0"],
+                                  stdout=subprocess.PIPE, text=True)
+        self.addCleanup(client.wait)
+        self.addCleanup(client.kill)
+        self.addCleanup(client.stdout.close)
+        client.stdout.readline()
+        child = int(pathlib.Path(f"/proc/{client.pid}/task/{client.pid}/children").read_text(encoding="ascii"))
+        self.assertEqual(self.until(child, lambda process: True)["program"], "exs-ping")
 
     def test_nobody_else_can_write_it(self):
         server = self.start_server("exs-ping")
@@ -144,7 +216,7 @@ class Top(ToolsTest):
     def test_a_forged_page_is_no_harm(self):
         for seed in range(20):
             self.forge(random.Random(seed), used=(40, 1 << 31)[seed % 2])
-            for words in ("--json",), ("--once",), ("--once", "--group", "peer"):
+            for words in ("--json",), ("--once",), ("--metrics",), ("--once", "--group", "peer"):
                 shown = self.succeed("exs-top", *words, "-p", str(os.getpid()))
                 self.assertTrue(all(letter == "\n" or letter.isprintable() for letter in shown), shown)
 

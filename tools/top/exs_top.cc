@@ -1,9 +1,7 @@
 // exs-top shows the connections of the programs of this host that use exs: what carries each, how fast it is, what it waits for, and which
 // errors have ended others. It reads what those programs count anyway, and asks nothing of them.
 // SPDX-License-Identifier: BSD-2-Clause
-#include <sys/ioctl.h>
-#include <unistd.h>
-
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
@@ -14,15 +12,22 @@
 #include "tools/common/failure.h"
 #include "tools/common/run_info.h"
 #include "tools/common/watch.h"
+#include "tools/top/metrics.h"
 #include "tools/top/report.h"
+#include "tools/top/screen.h"
 
 namespace top {
 namespace {
+
+// As in their enumerations.
+constexpr std::array kOrders{"process", "sent", "received", "messages", "stalled", "peer"};
+constexpr std::array kGroupings{"connection", "process", "peer"};
 
 struct TopSettings {
   std::uint32_t process = 0;  // 0: all
   bool once = false;
   bool json = false;
+  bool metrics = false;
   TableView view;
 };
 
@@ -34,23 +39,18 @@ TopSettings parse(int argc, const char* const* argv) {
   line.add_flag("--once", settings.once,
                 "Print once, with all that was moved since each connection was opened");
   line.add_json_flag(settings.json);
+  line.add_flag("--metrics", settings.metrics, "Print OpenMetrics text, and end");
   line.add_choice(
-      "--sort", {"process", "sent", "received", "messages", "stalled", "peer"},
+      "--sort", {kOrders.begin(), kOrders.end()},
       [&](std::size_t index) { settings.view.order = static_cast<Order>(index); },
       "Order of the lines; default process");
   line.add_choice(
-      "--group", {"connection", "process", "peer"},
+      "--group", {kGroupings.begin(), kGroupings.end()},
       [&](std::size_t index) { settings.view.grouping = static_cast<Grouping>(index); },
       "One line for each connection, process, or host of peers; default connection");
   line.parse(argc, argv);
+  if (settings.json && settings.metrics) throw tools::UsageError("give one of --json and --metrics");
   return settings;
-}
-
-void fit_to_terminal(TableView& view) {
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return;
-  view.columns = size.ws_col;
-  view.lines = size.ws_row > 0 ? size.ws_row - 1 : 0;
 }
 
 void print(const std::vector<ShownProcess>& processes, const TableView& view) {
@@ -62,28 +62,56 @@ int print_once(const TopSettings& settings, Processes& processes) {
   if (settings.process != 0 && found.empty())
     throw tools::Failure("process " + std::to_string(settings.process) +
                          " does not use exs, has EXS_STATS=0, or belongs to another user");
-  if (!settings.json) {
-    print(found, settings.view);
-    return 0;
-  }
+  if (settings.metrics) std::fputs(metrics_of(found).c_str(), stdout);
+  if (!settings.metrics && !settings.json) print(found, settings.view);
+  if (!settings.json) return 0;
   tools::Json::Object out = tools::begin_results("exs-top");
   out.emplace_back("processes", json_of(found));
   tools::print_json(out);
   return 0;
 }
 
+template <typename Choice, std::size_t size>
+void choose_next(Choice& choice, const std::array<const char*, size>&) {
+  choice = static_cast<Choice>((static_cast<std::size_t>(choice) + 1) % size);
+}
+
+// Returns false for the key that ends the program.
+bool press(char key, TableView& view) {
+  if (key == 's') choose_next(view.order, kOrders);
+  if (key == 'g') choose_next(view.grouping, kGroupings);
+  return key != 'q';
+}
+
+std::string keys_of(const TableView& view) {
+  return std::string("s sort: ") + kOrders[static_cast<std::size_t>(view.order)] +
+         "   g one line each: " + kGroupings[static_cast<std::size_t>(view.grouping)] + "   q end";
+}
+
+int show_on(Screen& screen, Processes& processes, TableView view) {
+  std::vector<ShownProcess> found;
+  const auto show = [&](ScreenSize size) {
+    view.columns = size.columns;
+    view.lines = size.lines > 1 ? size.lines - 1 : 0;
+    std::vector<std::string> lines = table_of(found, view);
+    lines.insert(lines.begin(), keys_of(view));
+    return lines;
+  };
+  screen.run([&] { found = processes.look_again(); }, show, [&](char key) { return press(key, view); });
+  return 0;
+}
+
 int run(const TopSettings& settings) {
-  Processes processes(static_cast<int>(settings.process));
-  if (settings.once || settings.json) return print_once(settings, processes);
   constexpr std::timespec kFirst{0, 250'000'000};
+  Processes processes(static_cast<int>(settings.process));
+  if (settings.once || settings.json || settings.metrics) return print_once(settings, processes);
   TableView view = settings.view;
   view.shows_rates = true;
   processes.look_again();
   ::nanosleep(&kFirst, nullptr);  // rates are of a time
-  return tools::watch([&] {
-    fit_to_terminal(view);
-    print(processes.look_again(), view);
-  });
+  if (!Screen::is_there()) return tools::watch([&] { print(processes.look_again(), view); });
+  Screen screen;
+  return show_on(screen, processes, view);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 
 namespace top {
 
+inline constexpr double kNsPerSecond = 1e9;
+
 inline const char* name_of(exs::stats::ConnectionKind kind) noexcept {
   switch (kind) {
     case exs::stats::ConnectionKind::kMessages: return "messages";
@@ -32,8 +34,7 @@ inline const char* name_of(exs::stats::State state) noexcept {
 }
 
 inline std::string date_of_ns(std::uint64_t ns) {
-  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-  return tools::date_of(static_cast<std::time_t>(ns / kNsPerSecond));
+  return tools::date_of(static_cast<std::time_t>(ns / static_cast<std::uint64_t>(kNsPerSecond)));
 }
 
 }  // namespace top

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "tools/top/names.h"
 
 namespace top {
 namespace {
@@ -24,7 +25,6 @@ double difference(std::uint64_t now, std::uint64_t before) {
 }
 
 Rates rates_of(const exs::stats::Counters& now, const exs::stats::Counters& before, double seconds) {
-  constexpr double kNsPerSecond = 1e9;
   return {difference(now.bytes_sent, before.bytes_sent) / seconds,
           difference(now.bytes_received, before.bytes_received) / seconds,
           difference(now.sends_done, before.sends_done) / seconds,
@@ -46,7 +46,7 @@ std::string program_of(const tools::ProcFolder& folder) {
 
 std::vector<ShownProcess> Processes::look_again() {
   const std::uint64_t now_ns = exs::monotonic_ns();
-  const double seconds = last_ns_ == 0 ? 0 : static_cast<double>(now_ns - last_ns_) / 1e9;
+  const double seconds = last_ns_ == 0 ? 0 : static_cast<double>(now_ns - last_ns_) / kNsPerSecond;
   last_ns_ = now_ns;
   const std::vector<pid_t> here = only_ == 0 ? tools::all_processes() : std::vector<pid_t>{only_};
   const std::set<int> alive(here.begin(), here.end());
@@ -66,7 +66,7 @@ bool Processes::find_page(int pid, KnownProcess& known) {
   if (known.looks_left-- > 0) return false;
   known.looks_left = kLooksBetweenSearches;
   known.folder.emplace(pid);
-  known.reader = StatsReader::find(pid, *known.folder);
+  known.reader = StatsReader::find(*known.folder);
   if (!known.reader) known.folder.reset();
   return known.reader.has_value();
 }

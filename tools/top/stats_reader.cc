@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cctype>
 #include <cstring>
+#include <sstream>
 #include <type_traits>
 #include <utility>
 
@@ -89,11 +90,26 @@ bool is_sealed(int file) {
          status.st_size == static_cast<off_t>(exs::stats::kPageBytes);
 }
 
+// The number by which a process knows itself, in the innermost of its namespaces. 0: it has gone.
+int own_number_of(const tools::ProcFolder& folder) {
+  constexpr std::string_view kName = "NSpid:";
+  std::string status;
+  folder.read("status", status);
+  std::istringstream lines(status);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(kName)) continue;
+    std::istringstream numbers(line.substr(kName.size()));
+    while (numbers >> number) continue;
+  }
+  return number;
+}
+
 // Another version of the page is none that this program can read. A child may hold the descriptor of its parent's.
-bool is_page_of(int process, const PageHead& head) {
+bool is_page_of(const tools::ProcFolder& folder, const PageHead& head) {
   return head.magic == exs::stats::kMagic && head.head_bytes == exs::stats::kHeadBytes &&
          head.record_bytes == sizeof(ConnectionRecord) && head.records_max == exs::stats::kRecordsMax &&
-         head.process == process;
+         head.process == own_number_of(folder);
 }
 
 }  // namespace
@@ -120,25 +136,25 @@ const char* ShownConnection::cure() const {
   return exs::reason_cure(static_cast<exs::ReasonCode>(record.reason));
 }
 
-std::optional<StatsReader> StatsReader::find(int process, const tools::ProcFolder& folder) {
+std::optional<StatsReader> StatsReader::find(const tools::ProcFolder& folder) {
   std::vector<int> candidates;
   const std::string page = link_target();
   folder.each_descriptor([&](int number, const std::string& target) {
     if (target == page) candidates.push_back(number);
   });
   for (const int number : candidates) {
-    if (auto found = map(process, folder, number)) return found;
+    if (auto found = map(folder, number)) return found;
   }
   return {};
 }
 
-std::optional<StatsReader> StatsReader::map(int process, const tools::ProcFolder& folder, int descriptor) {
+std::optional<StatsReader> StatsReader::map(const tools::ProcFolder& folder, int descriptor) {
   const exs::UniqueFd file = folder.open_descriptor(descriptor);
   if (!file.valid() || !is_sealed(file.get())) return {};
   void* const start = ::mmap(nullptr, exs::stats::kPageBytes, PROT_READ, MAP_SHARED, file.get(), 0);
   if (start == MAP_FAILED) return {};
   StatsReader reader(static_cast<const std::byte*>(start), descriptor);
-  if (!is_page_of(process, copy_of_shared<PageHead>(reader.start_))) return {};
+  if (!is_page_of(folder, copy_of_shared<PageHead>(reader.start_))) return {};
   return reader;
 }
 

@@ -48,7 +48,7 @@ struct Snapshot {
 class StatsReader {
  public:
   // Empty: the process has no page, or none that this user may read.
-  static std::optional<StatsReader> find(int process, const tools::ProcFolder& folder);
+  static std::optional<StatsReader> find(const tools::ProcFolder& folder);
   StatsReader(StatsReader&& other) noexcept;
   StatsReader& operator=(StatsReader&& other) noexcept;
   ~StatsReader();
@@ -59,7 +59,7 @@ class StatsReader {
 
  private:
   StatsReader(const std::byte* start, int descriptor) : start_(start), descriptor_(descriptor) {}
-  static std::optional<StatsReader> map(int process, const tools::ProcFolder& folder, int descriptor);
+  static std::optional<StatsReader> map(const tools::ProcFolder& folder, int descriptor);
 
   const std::byte* start_;
   int descriptor_;  // of the process

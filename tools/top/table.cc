@@ -52,7 +52,6 @@ TableLine::CommonWords words_of(const ShownProcess& process, const ShownConnecti
 }
 
 Rates totals_of(const exs::stats::Counters& counters) {
-  constexpr double kNsPerSecond = 1e9;
   return {static_cast<double>(counters.bytes_sent), static_cast<double>(counters.bytes_received),
           static_cast<double>(counters.sends_done), static_cast<double>(counters.receives_done),
           static_cast<double>(counters.stalled_ns) / kNsPerSecond};
