@@ -108,6 +108,7 @@ EXCEPTIONS = {
 # Headers of others -> the only places that may include them.
 ONLY_IN = {
     r"CLI/": ["tools/common/command_line.cc"],
+    r"microhttpd": ["tools/top/serve.cc"],
     r"nlohmann/": ["tools/common/json.cc"],
     r"(jni|exs_(service_)?[A-Z]\w+)\.h$": ["bindings/java/native/"],
     r"spdlog/": ["src/log/log.cc"],

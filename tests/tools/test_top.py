@@ -8,12 +8,15 @@ import os
 import pathlib
 import pty
 import random
+import re
 import signal
 import struct
 import subprocess
 import termios
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 from tools import BIN, LIMIT_S, ToolsTest, run
 
@@ -89,7 +92,7 @@ class Top(ToolsTest):
         client.kill()
         client.wait()
 
-        # Its end is an error of its peer, which counts the second of its kind with the first.
+        # Its end is an error of its peer, where it stays. A second one may have other words: it ended at another moment.
         self.until(server.process.pid, lambda process: process["errors"] and not process["connections"])
         second = subprocess.Popen([BIN / "exs-ping", "127.0.0.1", "--port", server.port, "--time", str(LIMIT_S), "--kind", "normal",
                                    "--provider", "iwarp"], stdout=subprocess.DEVNULL)
@@ -97,9 +100,8 @@ class Top(ToolsTest):
         self.until(server.process.pid, lambda process: any(one["counters"]["sends"] > 0 for one in process["connections"]))
         second.kill()
         process = self.until(server.process.pid, lambda process: sum(error["count"] for error in process["errors"]) == 2)
-        self.assertEqual(len(process["errors"]), 1, process["errors"])
         self.assertIn("127.0.0.1", process["errors"][0]["text"])
-        self.assertRegex(self.succeed("exs-top", "--once", "-p", str(server.process.pid)), "exs-ping: 2 times, last at 20")
+        self.assertRegex(self.succeed("exs-top", "--once", "-p", str(server.process.pid)), "exs-ping: [12] times, last at 20")
 
     def test_rates_until_a_signal(self):
         server = self.start_server("exs-ping")
@@ -162,6 +164,31 @@ class Top(ToolsTest):
         self.assertGreaterEqual(samples["exs_received_bytes_total"][0][1], 50000)
         done = run("exs-top", "--metrics", "--json")
         self.assertEqual(done.returncode, 2)
+
+    def test_metrics_over_http(self):
+        top = subprocess.Popen([BIN / "exs-top", "--serve", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(top.stdout.close)
+        self.addCleanup(top.kill)
+        url = re.fullmatch(r"serving (http://127\.0\.0\.1:\d+/metrics)\n", top.stdout.readline())[1]
+        server = self.start_server("exs-ping")
+        self.until(server.process.pid, lambda process: True)
+        for _ in range(2):
+            with urllib.request.urlopen(url, timeout=LIMIT_S) as answer:
+                self.assertRegex(answer.headers["Content-Type"], "^application/openmetrics-text; version=1.0.0")
+                text = answer.read().decode()
+            self.assertTrue(text.endswith("# EOF\n"))
+        for wrong, status in ((url + "/..", 404), (urllib.request.Request(url, data=b"x"), 405)):
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(wrong, timeout=LIMIT_S)
+            self.assertEqual(refused.exception.code, status)
+            refused.exception.close()
+        port = url.rsplit(":", 1)[1].split("/")[0]
+        taken = run("exs-top", "--serve", f"127.0.0.1:{port}")
+        self.assertEqual(taken.returncode, 1)
+        self.assert_one_line(taken.stderr, f"127.0.0.1:{port}: Address already in use")
+        self.assertEqual(run("exs-top", "--serve", "nowhere").returncode, 2)
+        top.send_signal(signal.SIGTERM)
+        self.assertEqual(top.wait(LIMIT_S), 0)
 
     def test_who_does_not_want_to_be_seen(self):
         os.environ["EXS_STATS"] = "no"

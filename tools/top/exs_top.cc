@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/socket_address.h"
 #include "tools/common/command_line.h"
 #include "tools/common/failure.h"
 #include "tools/common/run_info.h"
@@ -15,6 +16,7 @@
 #include "tools/top/metrics.h"
 #include "tools/top/report.h"
 #include "tools/top/screen.h"
+#include "tools/top/serve.h"
 
 namespace top {
 namespace {
@@ -28,6 +30,7 @@ struct TopSettings {
   bool once = false;
   bool json = false;
   bool metrics = false;
+  std::string serve;
   TableView view;
 };
 
@@ -40,6 +43,11 @@ TopSettings parse(int argc, const char* const* argv) {
                 "Print once, with all that was moved since each connection was opened");
   line.add_json_flag(settings.json);
   line.add_flag("--metrics", settings.metrics, "Print OpenMetrics text, and end");
+#ifdef EXS_TOP_SERVES
+  line.add("--serve", settings.serve,
+           "Serve this text at http://ADDRESS/metrics until SIGINT; as 127.0.0.1:9847")
+      .value_name("ADDRESS");
+#endif
   line.add_choice(
       "--sort", {kOrders.begin(), kOrders.end()},
       [&](std::size_t index) { settings.view.order = static_cast<Order>(index); },
@@ -49,7 +57,8 @@ TopSettings parse(int argc, const char* const* argv) {
       [&](std::size_t index) { settings.view.grouping = static_cast<Grouping>(index); },
       "One line for each connection, process, or host of peers; default connection");
   line.parse(argc, argv);
-  if (settings.json && settings.metrics) throw tools::UsageError("give one of --json and --metrics");
+  if (settings.json + settings.metrics + !settings.serve.empty() > 1)
+    throw tools::UsageError("give one of --json, --metrics and --serve");
   return settings;
 }
 
@@ -101,10 +110,22 @@ int show_on(Screen& screen, Processes& processes, TableView view) {
   return 0;
 }
 
+#ifdef EXS_TOP_SERVES
+int serve(const TopSettings& settings, Processes& processes) {
+  const auto address = exs::parse_address(settings.serve);
+  if (!address) throw tools::UsageError("--serve " + settings.serve + ": give an address as 127.0.0.1:9847");
+  serve_metrics(*address, [&] { return metrics_of(processes.look_again()); });
+  return 0;
+}
+#endif
+
 int run(const TopSettings& settings) {
   constexpr std::timespec kFirst{0, 250'000'000};
   Processes processes(static_cast<int>(settings.process));
   if (settings.once || settings.json || settings.metrics) return print_once(settings, processes);
+#ifdef EXS_TOP_SERVES
+  if (!settings.serve.empty()) return serve(settings, processes);
+#endif
   TableView view = settings.view;
   view.shows_rates = true;
   processes.look_again();
