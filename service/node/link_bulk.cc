@@ -141,21 +141,22 @@ void Link::expect_next() {
   expect_until(time_after(boottime_ns(), kLateNs + slowest_ns(receives_.front()->bytes)));
 }
 
-// A send is whole however much the other end took of it. So is a receive into no memory.
+// A send is whole however much the other end took of it. So is a receive into no memory. If memory runs out before the client is
+// notified, end_transfers() does so.
 void Link::transfer_over(Transfer& transfer, const exs_event_t& event) {
   if (role_ == LinkRole::kLane) return part_written(transfer, event);
-  const auto owned = std::move(transfers_.extract(&transfer).mapped());
-  if (owned->is_receive) {
+  if (transfer.is_receive) {
     std::erase(receives_, &transfer);
     if (state_ != State::kEnding) expect_next();
   }
   const std::size_t moved_bytes = event.exs_evt_union.exs_evt_xfermsg.exs_evt_length;
   const bool is_all =
-      (event.exs_evt_flags & (EXS_EVF_TRUNC | EXS_EVF_EOF)) == 0 && moved_bytes == owned->bytes;
-  const bool is_into_nothing = owned->pieces.empty() && (event.exs_evt_flags & EXS_EVF_EOF) == 0;
-  const bool is_whole = event.exs_evt_errno == 0 && (!owned->is_receive || is_all || is_into_nothing);
-  if (!is_whole && owned->is_receive) end(event.exs_evt_errno == 0 ? EPROTO : 0);
-  if (!is_whole && !owned->is_receive) send_failed(event.exs_evt_errno);
+      (event.exs_evt_flags & (EXS_EVF_TRUNC | EXS_EVF_EOF)) == 0 && moved_bytes == transfer.bytes;
+  const bool is_into_nothing = transfer.pieces.empty() && (event.exs_evt_flags & EXS_EVF_EOF) == 0;
+  const bool is_whole = event.exs_evt_errno == 0 && (!transfer.is_receive || is_all || is_into_nothing);
+  if (!is_whole && transfer.is_receive) end(event.exs_evt_errno == 0 ? EPROTO : 0);
+  if (!is_whole && !transfer.is_receive) send_failed(event.exs_evt_errno);
+  const auto owned = std::move(transfers_.extract(&transfer).mapped());
   if (owned->client != nullptr) owned->client->transfer_ended(owned->ticket, is_whole);
 }
 
