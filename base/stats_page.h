@@ -54,7 +54,8 @@ struct ConnectionRecord {
   std::uint64_t opened_ns = 0;  // CLOCK_REALTIME
   char carrier[8] = {};         // "shm"; empty before the connection is up
   char refused[8] = {};         // a faster way; empty: there is none
-  char fact[120] = {};
+  char fact[104] = {};
+  char label[16] = {};  // EXS_SO_LABEL
   InternetAddress ours, peers;
 };
 static_assert(sizeof(ConnectionRecord) == 448);

@@ -45,7 +45,9 @@ LinkSession::LinkSession(std::shared_ptr<Shard> shard, std::shared_ptr<KernelDes
       keepalive_(*this->shard(), [this](KeepAlive::Silence silence) { peer_is_silent(silence); }),
       burst_(*this->shard(), *this),
       options_(options),
-      route_(this->shard()->providers(), options.choice) {}
+      route_(this->shard()->providers(), options.choice) {
+  set_label(options.label);
+}
 
 LinkSession::~LinkSession() = default;
 

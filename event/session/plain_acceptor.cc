@@ -100,6 +100,7 @@ void PlainAcceptor::establish(Shard& shard, AcceptableRequest acceptable,
   const SessionOptions& wishes = options().session;
   auto session =
       std::make_shared<PlainSession>(shard.shared_from_this(), std::move(descriptor), wishes.operations_max);
+  session->set_label(wishes.label);
   if (wishes.keepalive_ns != 0) session->set_keepalive(wishes.keepalive_ns);
   session->inherit_limit(proto::Direction::kSend, wishes.send_limit);
   session->inherit_limit(proto::Direction::kReceive, wishes.receive_limit);

@@ -103,6 +103,8 @@ class Session : public TransferClient, public PooledSession, private LateOperati
   }
 
   // --- Thread: shard ---
+  // What exs-top calls the connection.
+  void set_label(std::string_view label) noexcept { record_.set_label(label); }
   // The text of error_text().
   [[nodiscard]] const std::string& failure_words() const {
     shard_->assert_held();

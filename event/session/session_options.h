@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "event/session/time_limit.h"
 #include "src/proto/hello.h"
@@ -18,6 +19,7 @@ struct SessionOptions {
   std::uint64_t keepalive_ns = 0;           // 0: off
   TimeLimitWish send_limit, receive_limit;  // of accepted connections
   bool nodelay = false;                     // streams: small sends are not combined
+  std::string label;                        // for exs-top
 };
 
 }  // namespace exs

@@ -245,6 +245,10 @@ void StatsRecord::set_state(stats::State state) noexcept {
   std::atomic_ref<stats::State>(record_->state).store(state, std::memory_order_relaxed);
 }
 
+void StatsRecord::set_label(std::string_view label) noexcept {
+  change([&](stats::ConnectionRecord& record) { set_text(record.label, label); });
+}
+
 void StatsRecord::set_way(const ConnectionWay& way) noexcept {
   change([&](stats::ConnectionRecord& record) {
     set_text(record.carrier, way.carrier);

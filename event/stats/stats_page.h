@@ -66,6 +66,7 @@ class StatsRecord {
   [[nodiscard]] stats::Counters& counters() noexcept { return record_->counters; }
   [[nodiscard]] const stats::Counters& counters() const noexcept { return record_->counters; }
   void set_state(stats::State state) noexcept;
+  void set_label(std::string_view label) noexcept;
   // What carries the connection, between which addresses, and which faster way was refused, and why.
   struct ConnectionWay {
     std::string_view carrier;

@@ -474,8 +474,12 @@ enum { /* options of level SOL_EXS, each an int unless another type is named; ac
        EXS_SO_ERROR_TEXT = 0x4546,
        /* get only; uint64_t: the length of the message that the next receive gets; stream: the bytes that
         * wait; EAGAIN none yet; 0 also at the end of the peer's sending; ENOTCONN */
-       EXS_SO_NEXT_LENGTH = 0x4548
+       EXS_SO_NEXT_LENGTH = 0x4548,
+       /* char[], at most EXS_LABEL_MAX printable ASCII characters: what exs-top(1) calls the connection; default
+        * empty */
+       EXS_SO_LABEL = 0x4549
 };
+#define EXS_LABEL_MAX 15
 #define EXS_TIMEOUT_ONCE 0x1   /* report a late operation once, not every period */
 #define EXS_TIMEOUT_CANCEL 0x2 /* also cancel late operations, with ETIMEDOUT */
 /* When a send, or receive, that was posted after the option was set is pending for longer than `ns`:

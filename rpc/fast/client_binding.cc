@@ -9,6 +9,7 @@
 #include "base/refusal.h"
 #include "base/socket_address.h"
 #include "rpc/channel/close_socket.h"
+#include "rpc/channel/open_socket.h"
 #include "rpc/channel/process.h"
 #include "rpc/fast/named_refusal.h"
 
@@ -21,7 +22,7 @@ constexpr std::int64_t kSpinNs = 20'000;
 
 // Returns the socket, whose EXS_EVT_CONNECT goes to `queue`.
 Result<int> begin_connect(const ServerAddress& server, exs_qhandle_t queue, std::int64_t limit_ns) {
-  const int socket = exs_socket(server.bytes.ss_family, SOCK_SEQPACKET, 0);
+  const int socket = open_socket(server.bytes.ss_family, "rpc");
   if (socket < 0) return failure(errno);
   constexpr std::size_t kSmall = kFrameBytes + kInlineBytes;
   const int connect_ms = static_cast<int>(std::clamp<std::int64_t>(limit_ns / 1'000'000, 1, INT32_MAX));

@@ -12,6 +12,7 @@
 #include "base/refusal.h"
 #include "base/socket_address.h"
 #include "rpc/channel/close_socket.h"
+#include "rpc/channel/open_socket.h"
 #include "rpc/channel/process.h"
 #include "rpc/fast/named_refusal.h"
 
@@ -70,7 +71,7 @@ Status Server::add_service(const exs_rpc_service_t& service, void* user) {
 Result<int> Server::listen(const sockaddr& address, socklen_t length) {
   if (runs_) return failure(refuse(EBUSY, "the server runs: let it listen before"));
   listeners_.reserve(listeners_.size() + 1);
-  const int socket = exs_socket(address.sa_family, SOCK_SEQPACKET, 0);
+  const int socket = open_socket(address.sa_family, "rpc");
   if (socket < 0) return failure(refuse_in_words(errno, {"no socket: ", exs_errtext()}));
   const Result<int> port = bind_and_listen(socket, address, length);
   const Status posted = port ? post_accept(socket) : port.error();

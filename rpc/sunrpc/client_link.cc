@@ -17,6 +17,7 @@
 #include "base/socket_address.h"
 #include "base/unique_fd.h"
 #include "rpc/channel/close_socket.h"
+#include "rpc/channel/open_socket.h"
 #include "rpc/channel/process.h"
 #include "rpc/sunrpc/refusals.h"
 #include "rpc/sunrpc/rendezvous.h"
@@ -118,7 +119,7 @@ bool ClientLink::reach(const sockaddr_storage& place, socklen_t length, const Of
                        std::int64_t limit_ns) {
   queue_ = exs_qcreate(kQueueDepth);
   if (queue_ == EXS_QHANDLE_INVALID) return false;
-  const int socket = exs_socket(place.ss_family, SOCK_SEQPACKET, 0);
+  const int socket = open_socket(place.ss_family, "sunrpc");
   if (socket < 0) return false;
   link_.reset(new (std::nothrow) MessageLink(socket, queue_, this));
   if (link_ == nullptr) {

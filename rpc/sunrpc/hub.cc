@@ -16,6 +16,7 @@
 #include "base/no_signals.h"
 #include "base/socket_address.h"
 #include "rpc/channel/close_socket.h"
+#include "rpc/channel/open_socket.h"
 #include "rpc/channel/process.h"
 #include "rpc/channel/wait_again.h"
 #include "rpc/channel/wake_up.h"
@@ -193,7 +194,7 @@ const Hub::HubListener* Hub::listener_for(SVCXPRT* transport) {
 
 const Hub::HubListener* Hub::listen_at(HubListener made) {
   listeners_.reserve(listeners_.size() + 1);  // before the socket takes its port
-  made.socket = exs_socket(made.address.ss_family, SOCK_SEQPACKET, 0);
+  made.socket = open_socket(made.address.ss_family, "sunrpc");
   if (made.socket < 0) return nullptr;
   sockaddr_storage bound = made.address;
   port_of(bound) = htons(settings().port);

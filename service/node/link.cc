@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -20,6 +21,7 @@ constexpr int kOperationsMax = 2048;
 constexpr std::size_t kLongsInMessage = 16384;
 constexpr int kLongsUnderWay = 8;
 static_assert(kLongsUnderWay * kLongsInMessage <= kFramesUnderWay * kFrameMax);
+constexpr std::string_view kLabel = "service";  // in exs-top
 constexpr int kGentlyMs = 1000;
 constexpr std::uint64_t kCloseAgainNs = 10 * kNsPerMs;
 // An end that takes no more has to end the link within this.
@@ -52,6 +54,7 @@ int make_link_socket(int family) {
   const int socket = exs_socket(family, SOCK_SEQPACKET, 0);
   if (socket < 0) return -1;
   set_limits(socket, kFrameMax, kFramesUnderWay);
+  exs_setsockopt(socket, SOL_EXS, EXS_SO_LABEL, kLabel.data(), kLabel.size());
   exs_fcntl(socket, EXS_F_SET_MAX_OPS, kOperationsMax);
   return socket;
 }

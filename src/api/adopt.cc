@@ -65,6 +65,7 @@ Status start_session(const std::shared_ptr<Shard>& shard, Socket& socket) {
   if (socket.session() != nullptr) return Status();
   const SessionOptions wishes = socket.options().session(0);
   auto session = std::make_shared<PlainSession>(shard, socket.descriptor(), wishes.operations_max);
+  session->set_label(wishes.label);
   if (wishes.keepalive_ns != 0) session->set_keepalive(wishes.keepalive_ns);
   // No other thread knows the session yet.
   session->set_time_limit(proto::Direction::kSend, std::exchange(socket.limits().send, nullptr));

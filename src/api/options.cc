@@ -143,13 +143,29 @@ Status set_nodelay(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex
   return Status();
 }
 
-// Accepts the value with or without its terminating zero.
+// The text, with or without its terminating zero.
+std::string_view text_in(const Given& given) {
+  const std::string_view text(static_cast<const char*>(given.value), given.length);
+  return text.substr(0, text.find('\0'));
+}
+
 Status set_provider(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
-  std::string_view name(static_cast<const char*>(given.value), given.length);
-  name = name.substr(0, name.find('\0'));
+  const std::string_view name = text_in(given);
   if (const auto choice = choice_of(name); !choice) return choice.error();
   if (too_late(socket)) return set_too_late();
   socket.options().provider = name;
+  return Status();
+}
+
+Status set_label(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
+  const std::string_view label = text_in(given);
+  const auto is_printable = [](char letter) { return letter >= ' ' && letter <= '~'; };
+  if (label.size() > EXS_LABEL_MAX || !std::all_of(label.begin(), label.end(), is_printable))
+    return refuse(EINVAL, "a label of {} bytes: give at most {} printable ASCII characters", label.size(),
+                  EXS_LABEL_MAX);
+  socket.options().label = label;
+  const auto session = socket.shared_session();
+  if (session) session->shard()->carry_out([&] { session->set_label(label); });
   return Status();
 }
 
@@ -198,6 +214,7 @@ Status set_option(Library& library, Socket& socket, int option, const Given& giv
     case EXS_SO_LINGER_MS: return set_number(given, {0, INT_MAX}, options.linger_ms);
     case EXS_SO_NODELAY: return set_nodelay(socket, given);
     case EXS_SO_PROVIDER: return set_provider(socket, given);
+    case EXS_SO_LABEL: return set_label(socket, given);
     default: return no_such_option(option);
   }
 }
@@ -213,6 +230,7 @@ Status get_option(Socket& socket, int option, const Room& room) EXS_REQUIRES(soc
     case EXS_SO_LINGER_MS: return room.put(options.linger_ms);
     case EXS_SO_NODELAY: return room.put(options.nodelay);
     case EXS_SO_PROVIDER: return get_provider(socket, room);
+    case EXS_SO_LABEL: return room.put_text(options.label);
     case EXS_SO_REASON: return get_reasons(socket, room);
     case EXS_SO_NEXT_LENGTH: return get_next_length(socket, room);
     case EXS_SO_ERROR_TEXT: return get_error_text(socket, room);

@@ -15,7 +15,8 @@ SessionOptions SocketOptions::session(int default_timeout_ms) const {
           .keepalive_ns = static_cast<std::uint64_t>(keepalive_ms) * kNsPerMs,
           .send_limit = send_limit,
           .receive_limit = receive_limit,
-          .nodelay = nodelay != 0};
+          .nodelay = nodelay != 0,
+          .label = label};
 }
 
 }  // namespace exs

@@ -30,6 +30,7 @@ struct SocketOptions {
   TimeLimitWish send_limit, receive_limit;
   int receives_ordered = 1;  // always on
   std::string provider = "auto";
+  std::string label;
 
   // The most that combining puts into one message. Half of it is slower, twice as much is not faster.
   static constexpr std::uint32_t kStreamSmallBytes = 4096;

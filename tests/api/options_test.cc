@@ -70,6 +70,18 @@ std::string provider(int socket) {
   return name;
 }
 
+std::string set_label(int socket, const std::string& label) {
+  return outcome(
+      exs_setsockopt(socket, SOL_EXS, EXS_SO_LABEL, label.data(), static_cast<socklen_t>(label.size())));
+}
+
+std::string label_of(int socket) {
+  char label[EXS_LABEL_MAX + 1];
+  socklen_t length = sizeof label;
+  BOOST_REQUIRE_EQUAL(exs_getsockopt(socket, SOL_EXS, EXS_SO_LABEL, label, &length), 0);
+  return label;
+}
+
 struct Fixture {
   InitializedLibrary library;
   Queue queue;
@@ -211,9 +223,24 @@ BOOST_AUTO_TEST_CASE(accepted_sockets_inherit_from_the_listening_one) {
   const Pair pair(queue, [](int number) {
     BOOST_REQUIRE_EQUAL(exs_fcntl(number, EXS_F_SET_MAX_OPS, 7), 0);
     BOOST_REQUIRE_EQUAL(set_option(number, EXS_SO_LINGER_MS, 1234), 0);
+    BOOST_REQUIRE_EQUAL(set_label(number, "halo"), "ok");
   });
   BOOST_TEST(get(pair.right, EXS_F_GET_MAX_OPS) == 7);
   BOOST_TEST(get_option(pair.right, EXS_SO_LINGER_MS) == 1234);
+  BOOST_TEST(label_of(pair.right) == "halo");
+}
+
+BOOST_AUTO_TEST_CASE(a_label_is_short_and_printable) {
+  const Pair pair(queue);
+  for (const int number : {socket, pair.left}) {
+    BOOST_TEST(label_of(number).empty());
+    BOOST_TEST(set_label(number, std::string(EXS_LABEL_MAX, 'x')) == "ok");
+    for (const char* const wrong : {"xxxxxxxxxxxxxxxx", "tab\t", "\x1b[2J", "\xc3\xa4"})
+      BOOST_TEST(set_label(number, wrong) == "EINVAL");
+    BOOST_TEST(label_of(number) == std::string(EXS_LABEL_MAX, 'x'));
+    BOOST_TEST(set_label(number, std::string("heat\0", 5)) == "ok");
+    BOOST_TEST(label_of(number) == "heat");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(wishes_come_too_late_once_the_socket_connects_or_listens) {

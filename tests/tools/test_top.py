@@ -103,6 +103,16 @@ class Top(ToolsTest):
         self.assertIn("127.0.0.1", process["errors"][0]["text"])
         self.assertRegex(self.succeed("exs-top", "--once", "-p", str(server.process.pid)), "exs-ping: [12] times, last at 20")
 
+    def test_a_label_says_what_a_connection_is_for(self):
+        if not (BIN / "exs-rpc-ping").exists():
+            self.skipTest("no RPC in this build")
+        client = subprocess.Popen([BIN / "exs-rpc-ping", "--self", "--port", "0", "--size", "8", "--calls", "100000000"],
+                                  stdout=subprocess.DEVNULL)
+        self.addCleanup(client.wait)
+        self.addCleanup(client.send_signal, signal.SIGINT)
+        process = self.until(client.pid, lambda process: any(one["state"] == "connected" for one in process["connections"]))
+        self.assertEqual({(one["label"], one["kind"]) for one in process["connections"]}, {("sunrpc", "messages")})
+
     def test_rates_until_a_signal(self):
         server = self.start_server("exs-ping")
         client = subprocess.Popen([BIN / "exs-ping", "127.0.0.1", "--port", server.port, "--time", str(LIMIT_S), "--kind", "normal"],

@@ -34,6 +34,7 @@ Json json_of(const ShownConnection& connection) {
   const std::string carrier = connection.carrier();
   Json::Object out{{"socket", record.socket},
                    {"kind", name_of(record.kind)},
+                   {"label", connection.label()},
                    {"state", name_of(record.state)},
                    {"provider", carrier.empty() ? Json() : Json(carrier)},
                    {"local", connection.ours()},

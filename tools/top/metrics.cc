@@ -79,7 +79,7 @@ std::string metrics_of(const std::vector<ShownProcess>& processes) {
         sums[i][program] += kFamilies[i].value(connection.record.counters);
       if (connection.carrier().empty()) continue;
       ++connections[program + ',' + label("provider", connection.carrier()) + ',' +
-                    label("kind", name_of(connection.record.kind))];
+                    label("kind", connection.kind())];
       if (const std::string refused = connection.refused(); !refused.empty())
         ++slower[program + ',' + label("faster", refused) + ',' + label("reason", connection.reason())];
     }

@@ -16,6 +16,7 @@
 
 #include "base/socket_address.h"
 #include "src/provider/reason.h"
+#include "tools/top/names.h"
 
 namespace top {
 namespace {
@@ -116,6 +117,13 @@ bool is_page_of(const tools::ProcFolder& folder, const PageHead& head) {
 
 std::string ShownConnection::carrier() const {
   return printable(record.carrier);
+}
+std::string ShownConnection::label() const {
+  return printable(record.label);
+}
+std::string ShownConnection::kind() const {
+  const std::string called = label();
+  return called.empty() ? name_of(record.kind) : called;
 }
 std::string ShownConnection::ours() const {
   return exs::text_of(whole(record.ours));

@@ -20,6 +20,8 @@ struct ShownConnection {
   exs::stats::ConnectionRecord record;
 
   [[nodiscard]] std::string carrier() const;  // empty: not connected yet
+  [[nodiscard]] std::string label() const;    // EXS_SO_LABEL
+  [[nodiscard]] std::string kind() const;     // the label, or how its socket was made
   [[nodiscard]] std::string ours() const;     // an address
   [[nodiscard]] std::string peer() const;     // likewise
   [[nodiscard]] std::string refused() const;  // the faster way that does not carry it; empty: there is none

@@ -45,7 +45,7 @@ TableLine::CommonWords words_of(const ShownProcess& process, const ShownConnecti
   return {std::to_string(process.pid),
           process.program,
           name_of(connection.record.state),
-          name_of(connection.record.kind),
+          connection.kind(),
           or_dash(connection.carrier()),
           or_dash(grouping == Grouping::kPeer ? host_of(peer) : peer),
           why_of(connection)};

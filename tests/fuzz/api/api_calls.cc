@@ -184,6 +184,7 @@ class World {
       case 0: static_cast<void>(exs_flush(socket)); break;
       case 1: {
         const int value = static_cast<int>(input_.below(2));
+        static_cast<void>(exs_setsockopt(socket, SOL_EXS, EXS_SO_LABEL, &value, sizeof value));
         static_cast<void>(exs_setsockopt(socket, SOL_EXS, EXS_SO_NODELAY, &value, sizeof value));
         break;
       }
