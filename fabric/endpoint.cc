@@ -142,6 +142,7 @@ Status Endpoint::open() {
   if (!source_.empty()) config_.addresses = &source;
   const int opened = exm_open(&config_, &ep_);
   config_.addresses = nullptr;
+  if (opened == 0) exm_set_label(ep_, "exs-fi");
   return opened == 0 ? Status() : last_error();
 }
 

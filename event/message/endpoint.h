@@ -63,6 +63,9 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   [[nodiscard]] const std::shared_ptr<Shard>& shard() const noexcept { return shard_; }
   Status listen(std::shared_ptr<TaggedAcceptor> acceptor);
 
+  // The name of its connections in exs-top.
+  void set_label(std::string label);
+
   // The peers that are known, this one among them.
   [[nodiscard]] std::uint32_t size() const noexcept { return peers_.size(); }
   // For endpoints without ranks: returns the number of the peer with that name. ENOSPC: the table is full.
@@ -139,7 +142,8 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   [[nodiscard]] const sockaddr_storage* address_of(std::uint32_t peer) const noexcept;
   // Decides which connection stays if both ends connect at once: true: this end's.
   [[nodiscard]] bool comes_before(std::uint32_t peer) const noexcept;
-  void introduce(proto::Introduction& introduction, std::uint32_t peer) const noexcept;
+  // Of a connection with that peer.
+  [[nodiscard]] SessionOptions session_options(std::uint32_t peer) const;
 
  private:
   class Waiting;
@@ -195,6 +199,7 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   std::vector<std::unique_ptr<Peer>> made_peers_;
   std::shared_ptr<TaggedAcceptor> acceptor_;
   MessageCounters counters_;
+  std::string label_;  // of the connections in exs-top
   int full_peers_ = 0;
   std::uint32_t posts_ = 0;  // of receives
   std::vector<int> failed_;  // ranks that have died

@@ -75,9 +75,19 @@ bool Endpoint::comes_before(std::uint32_t peer) const noexcept {
   return peers_.name(options_.number).id < peers_.name(peer).id;
 }
 
-void Endpoint::introduce(proto::Introduction& introduction, std::uint32_t peer) const noexcept {
-  introduction.peer_rank = peer;
-  introduction.peer_id = peers_.name(peer).id;
+SessionOptions Endpoint::session_options(std::uint32_t peer) const {
+  SessionOptions options = options_.session;
+  options.wishes.introduction.peer_rank = peer;
+  options.wishes.introduction.peer_id = peers_.name(peer).id;
+  options.label = label_;
+  return options;
+}
+
+void Endpoint::set_label(std::string label) {
+  shard_->inspect([&] {
+    for (const auto& one : made_peers_) one->set_label(label);
+    label_ = std::move(label);
+  });
 }
 
 void Endpoint::peer_gone(Peer& peer, int error) {

@@ -71,8 +71,7 @@ void Peer::connect() {
   const sockaddr_storage& address = *known;
   auto opened = endpoint_.options().open_socket(address.ss_family);
   if (!opened) return end_delayed(opened.error().error());  // of ours alone: the next send tries again
-  SessionOptions options = endpoint_.options().session;
-  endpoint_.introduce(options.wishes.introduction, rank_);
+  const SessionOptions options = endpoint_.session_options(rank_);
   if (state_ == State::kUnknown)
     connect_until_ns_ = endpoint_.shard()->clock().deadline_after(options.connect_limit_ns);
   state_ = State::kConnecting;
@@ -106,8 +105,7 @@ void Peer::take(AcceptableRequest request, const Reason& why_no_device) {
   if (connects && endpoint_.comes_before(rank_)) return turn_down(std::move(request), EALREADY);
   if (!connects && state_ != State::kUnknown && state_ != State::kExpected && state_ != State::kAway)
     return turn_down(std::move(request), ECONNREFUSED);
-  SessionOptions options = endpoint_.options().session;
-  endpoint_.introduce(options.wishes.introduction, rank_);
+  const SessionOptions options = endpoint_.session_options(rank_);
   // What needs memory comes before any change.
   auto session = std::make_shared<LinkSession>(
       endpoint_.shard(), KernelDescriptor::own(UniqueFd(request.request->release_descriptor())), options);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "base/fifo.h"
 #include "event/engine/deadline.h"
@@ -41,6 +42,9 @@ class Peer final : public TaggedEnd {
   [[nodiscard]] proto::ShortSend send_short(const proto::Label& label, LocalSlice payload) noexcept {
     const bool may = state_ == State::kConnected && delayed_.empty();
     return may ? session_->send_tagged_short(label, payload) : proto::ShortSend::kNot;
+  }
+  void set_label(std::string_view label) noexcept {
+    if (session_) session_->set_label(label);
   }
   // Its end goes to Endpoint::end().
   void post(Request& send);

@@ -151,6 +151,8 @@ EXM_API int exm_cancel(exm_ep_t ep, exm_request_t request);
 EXM_API int exm_free(exm_ep_t ep, exm_request_t* request);
 
 EXM_API int exm_stats(exm_ep_t ep, exm_stats_t* stats);
+/* Names the endpoint's connections in exs-top(1), now and later ones: at most EXS_LABEL_MAX printable ASCII characters. EINVAL: others. */
+EXM_API int exm_set_label(exm_ep_t ep, const char* label);
 
 /* Groups: some ranks of the job, with a context of their own. */
 typedef struct exm_group {

@@ -154,11 +154,13 @@ int open_stream(const SocketName& name) noexcept {
   const int limit_ms = 4000;
   const int linger_ms = 2000;
   const int on = 1;
+  const char label[] = "sockets";  // in exs-top
   library().exs_setsockopt(socket, SOL_EXS, EXS_SO_PROVIDER, provider,
                            static_cast<socklen_t>(__builtin_strlen(provider)));
   library().exs_setsockopt(socket, SOL_EXS, EXS_SO_CONNECT_TIMEOUT_MS, &limit_ms, sizeof limit_ms);
   library().exs_setsockopt(socket, SOL_EXS, EXS_SO_LINGER_MS, &linger_ms, sizeof linger_ms);
   library().exs_setsockopt(socket, SOL_EXS, EXS_SO_NODELAY, &on, sizeof on);
+  library().exs_setsockopt(socket, SOL_EXS, EXS_SO_LABEL, label, sizeof label);
   return socket;
 }
 

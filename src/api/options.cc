@@ -10,6 +10,7 @@
 #include "base/kernel.h"
 #include "src/api/adopt.h"
 #include "src/api/api_call.h"
+#include "src/api/label.h"
 #include "src/api/reasons.h"
 #include "src/provider/registry.h"
 
@@ -159,10 +160,7 @@ Status set_provider(Socket& socket, const Given& given) EXS_REQUIRES(socket.mute
 
 Status set_label(Socket& socket, const Given& given) EXS_REQUIRES(socket.mutex) {
   const std::string_view label = text_in(given);
-  const auto is_printable = [](char letter) { return letter >= ' ' && letter <= '~'; };
-  if (label.size() > EXS_LABEL_MAX || !std::all_of(label.begin(), label.end(), is_printable))
-    return refuse(EINVAL, "a label of {} bytes: give at most {} printable ASCII characters", label.size(),
-                  EXS_LABEL_MAX);
+  if (const Status status = check_label(label); !status.ok()) return status;
   socket.options().label = label;
   const auto session = socket.shared_session();
   if (session) session->shard()->carry_out([&] { session->set_label(label); });

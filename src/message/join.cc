@@ -11,6 +11,7 @@
 #include "base/contain.h"
 #include "base/socket_address.h"
 #include "base/undo.h"
+#include "src/api/label.h"
 #include "src/message/card.h"
 #include "src/message/ep.h"
 #include "src/message/start.h"
@@ -171,6 +172,15 @@ int exm_failed(exm_ep_t ep, int* ranks, int room) {
     const std::vector<int> failed = endpoint.acknowledge_failures();
     std::copy_n(failed.begin(), std::min(failed.size(), static_cast<std::size_t>(room)), ranks);
     return static_cast<int>(failed.size());
+  });
+}
+
+int exm_set_label(exm_ep_t ep, const char* label) {
+  return message_call(ep, [&](Endpoint& endpoint) -> Result<int> {
+    if (label == nullptr) return failure(null_argument());
+    if (const Status status = check_label(label); !status.ok()) return failure(status);
+    endpoint.set_label(label);
+    return 0;
   });
 }
 

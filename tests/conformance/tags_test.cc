@@ -512,7 +512,8 @@ BOOST_AUTO_TEST_CASE(a_stranger_is_turned_away) {
 
 // ---------------------------------------------------------------- what is refused
 
-// shows: exm_send EINVAL, exm_recv EINVAL, exm_isendv EINVAL, exm_cancel EINVAL, exm_free EINVAL, exm_mrecv EINVAL, exm_init EINVAL
+// shows: exm_send EINVAL, exm_recv EINVAL, exm_isendv EINVAL, exm_cancel EINVAL, exm_free EINVAL, exm_mrecv EINVAL, exm_init EINVAL,
+// exm_set_label EINVAL
 BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused) {
   std::uint8_t byte = 0;
   exm_request_t request = 0;
@@ -536,10 +537,12 @@ BOOST_AUTO_TEST_CASE(wrong_arguments_are_refused) {
   BOOST_TEST(refused(exm_isendv(a, &piece, 1, 7, 0, 0, 0, &request)));
   message = 99;
   BOOST_TEST(refused(exm_mrecv(a, &byte, 1, &message, nullptr)));
+  for (const char* label : {"sixteen letters.", "two\nlines"}) BOOST_TEST(refused(exm_set_label(a, label)));
   const auto null = [](int outcome) { return outcome == -1 && errno == EFAULT; };
   BOOST_TEST(null(exm_isend(a, &byte, 1, 1, 0, 0, 0, nullptr)));
   BOOST_TEST(null(exm_irecvv(a, nullptr, 1, 0, 0, 0, &request)));
   BOOST_TEST(null(exm_rank(nullptr)));
+  BOOST_TEST(null(exm_set_label(a, nullptr)));
   request = 0;
   BOOST_TEST(exm_wait(a, &request, nullptr, 0) == 0);
   exm_ep_t ep = nullptr;

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of others over the provider: libfabric's own, and Open MPI's with NetPIPE and mpi4py. None knows of exs.
 
-EXS_FABRIC is the folder of libexs-fi.so."""
+EXS_FABRIC is the folder of libexs-fi.so, EXS_TOOLS that of the tools."""
+import json
 import os
 import pathlib
 import shutil
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 LIMIT_S = 200
@@ -61,6 +63,30 @@ class FabricProgramsTest(unittest.TestCase):
         self.assertEqual(client.returncode, 0, client.stdout)
         self.assertEqual(server.wait(LIMIT_S), 0)
         self.assertIn("1m", client.stdout)
+
+    def test_exs_top_shows_the_connections_of_the_provider(self):
+        self.require("fi_pingpong")
+        options = ["-e", "rdm", "-p", "exs", "-I", "100000000", "-S", "8"]
+        port = free_port()
+        ends = []
+        for more in ["-B", port], ["-P", port, "127.0.0.1"]:
+            end = subprocess.Popen(["fi_pingpong", *options, *more], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.addCleanup(end.wait)
+            self.addCleanup(end.kill)
+            ends.append(end)
+        until_s = time.monotonic() + LIMIT_S
+        labels = set()
+        while labels != {"exs-fi"} and time.monotonic() < until_s:
+            if ends[1].poll() is not None:  # the server was not there yet
+                ends[1] = subprocess.Popen(["fi_pingpong", *options, "-P", port, "127.0.0.1"], env=ENVIRONMENT,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                self.addCleanup(ends[1].wait)
+                self.addCleanup(ends[1].kill)
+            done = run(pathlib.Path(os.environ["EXS_TOOLS"], "exs-top"), "--json")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            of_server = [one for one in json.loads(done.stdout)["processes"] if one["pid"] == ends[0].pid]
+            labels = {connection["label"] for process in of_server for connection in process["connections"]}
+        self.assertEqual(labels, {"exs-fi"})
 
     def test_netpipe_checks_messages_of_all_lengths(self):
         self.require("NPopenmpi")

@@ -1,8 +1,9 @@
 /* A rank of a job of messages with tags, for test_messages.py.
  *
- *     job_rank survive        rank 1 ends by SIGKILL when all are connected; the others hear of it and go on
+ *     job_rank survive        rank 1 ends by SIGKILL when all are connected; the others get its end and go on
  *     job_rank flood N FILE   rank 0 sends N messages, makes FILE, and rank 1 receives only then
- *     job_rank know           what rank 0 holds for each of those with whom it has exchanged a few messages */
+ *     job_rank know           what rank 0 holds for each of those with whom it has exchanged a few messages
+ *     job_rank label EXS_TOP  what that program says of the connections of rank 0, as its labels change */
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <exs/msg.h>
@@ -142,6 +143,27 @@ static void know(exm_ep_t ep) {
     expect(exm_send(ep, NULL, 0, other, 2, kContext, 0) == 0, "say that all are there");
 }
 
+static void show_labels(const char* exs_top) {
+  char line[256];
+  snprintf(line, sizeof line, "%s --json -p %d", exs_top, (int)getpid());
+  FILE* const shown = popen(line, "r");
+  expect(shown != NULL, "exs-top");
+  while (fgets(line, sizeof line, shown) != NULL) {
+    char* const label = strstr(line, "\"label\": ");
+    if (label != NULL) printf("%s", label);
+  }
+  expect(pclose(shown) == 0, "the end of exs-top");
+}
+
+static void label(exm_ep_t ep, const char* exs_top) {
+  expect(exm_set_label(ep, "before") == 0, "a label");
+  meet(ep);
+  if (exm_rank(ep) == 0) show_labels(exs_top);
+  expect(exm_set_label(ep, "after") == 0, "another label");
+  if (exm_rank(ep) == 0) show_labels(exs_top);
+  meet(ep);
+}
+
 int main(int argc, char** argv) {
   exm_ep_t ep;
   expect(exm_init(NULL, &ep) == 0, "join");
@@ -149,6 +171,8 @@ int main(int argc, char** argv) {
     survive(ep);
   } else if (argc == 2 && strcmp(argv[1], "know") == 0) {
     know(ep);
+  } else if (argc == 3 && strcmp(argv[1], "label") == 0) {
+    label(ep, argv[2]);
   } else if (argc == 4) {
     (exm_rank(ep) == 0 ? send_flood : take_flood)(ep, atoi(argv[2]), argv[3]);
   } else {

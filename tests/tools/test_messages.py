@@ -30,6 +30,13 @@ class Messages(ToolsTest):
                 self.assertEqual(sorted(done.stdout.splitlines()), ["0 survived", "2 survived", "3 survived"], done.stderr)
                 self.assertEqual(done.returncode, 128 + signal.SIGKILL)
 
+    def test_the_label_of_an_endpoint_is_that_of_its_connections(self):
+        for provider in PROVIDERS:
+            with self.subTest(provider=provider):
+                done = job(2, RANK, "label", str(BIN / "exs-top"), provider=provider)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(done.stdout.splitlines(), ['"label": "before",', '"label": "after",'])
+
     def test_a_flood_is_held_up_at_its_sender(self):
         for provider in PROVIDERS:
             with self.subTest(provider=provider), tempfile.TemporaryDirectory() as folder:
