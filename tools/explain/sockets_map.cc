@@ -38,7 +38,7 @@ std::string peer_name_of(const End& end) {
 
 // The ends of each connection, that of the caller first. Both ends of one are in the same network namespace.
 std::vector<std::vector<End>> connections_of(const SocketsSurvey& survey) {
-  using Key = std::tuple<pid_t, pid_t, TcpPoint, TcpPoint>;
+  using Key = std::tuple<pid_t, pid_t, lanes::TcpPoint, lanes::TcpPoint>;
   std::map<Key, std::size_t> known;
   std::vector<std::vector<End>> found;
   for (const SocketsProcess& process : survey.processes) {

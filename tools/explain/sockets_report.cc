@@ -44,7 +44,7 @@ Json::Object json_of(const SocketsConnection& connection) {
       {"descriptors", tools::array_of(connection.descriptors)},
       {"local", tcp ? Text(tcp->local.text()) : Text()},
       {"remote", tcp ? Text(tcp->remote.text()) : Text()},
-      {"tcp_state", name_of_tcp_state(tcp ? tcp->state : 0)},
+      {"tcp_state", lanes::name_of_tcp_state(tcp ? tcp->state : 0)},
       {"peer_pid", connection.peer != 0 ? std::optional(connection.peer) : std::nullopt},
       {"peer_program", connection.peer != 0 ? Text(connection.peer_program) : Text()},
       {"side", slot ? Text(slot->is_caller ? "connect" : "listen") : Text()},

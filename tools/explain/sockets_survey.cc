@@ -8,12 +8,16 @@
 #include <utility>
 
 #include "tools/common/proc_folder.h"
-#include "tools/explain/sockets_process.h"
-#include "tools/explain/sockets_why.h"
+#include "tools/lanes/process.h"
+#include "tools/lanes/why.h"
 
 namespace explain {
 namespace {
 
+using lanes::Loaded;
+using lanes::ProcessView;
+using lanes::SocketsFamily;
+using lanes::TcpTable;
 using FamilyState = SocketsFamily::State;
 
 // The processes that hold each socket, as far as they could be examined.
@@ -81,7 +85,7 @@ void find_lanes(const SlotFacts& slot, const SlotFacts* peer, SocketsConnection&
 // Returns nothing if the process's files may not be read.
 std::optional<bool> is_loaded(const ProcessView& view) {
   if (view.family) return true;
-  const Loaded loaded = find_library(tools::ProcFolder(view.pid));
+  const Loaded loaded = lanes::find_library(tools::ProcFolder(view.pid));
   if (loaded == Loaded::kNotReadable || loaded == Loaded::kEnded) return std::nullopt;
   return loaded == Loaded::kYes || loaded == Loaded::kWithoutFile;
 }
@@ -107,12 +111,12 @@ std::optional<SocketsConnection> connection_of(const ProcessView& view, std::uin
     connection.slot = *slot;
     find_lanes(*slot, slot_of(peer, peer_inode), connection);
   }
-  Ends ends;
+  lanes::Ends ends;
   ends.slot = slot;
   ends.peer = slot_of(peer, peer_inode);
   ends.is_redirected = tcp != nullptr && table.is_redirected(*tcp);
   if (peer != nullptr) ends.peer_is_loaded = is_loaded(*peer);
-  connection.why = why_not(ends);
+  connection.why = lanes::why_not(ends);
   return connection;
 }
 
@@ -160,7 +164,7 @@ Explanation reason_of(Loaded loaded) {
 // Explains why a process has no memory, or no readable memory.
 Explanation reason_of(const ProcessView& view) {
   if (view.error != 0) return reason_of_error(view.error);
-  return view.family ? reason_of(*view.family) : reason_of(find_library(tools::ProcFolder(view.pid)));
+  return view.family ? reason_of(*view.family) : reason_of(lanes::find_library(tools::ProcFolder(view.pid)));
 }
 
 // The tables of the network namespaces, each read once.
@@ -202,7 +206,7 @@ SocketsSurvey survey_sockets(pid_t pid) {
   // A thread ID is not in the list, and shows the files of its process.
   if (pid != 0 && std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
   std::vector<ProcessView> views;
-  ProcessReader reader;
+  lanes::ProcessReader reader;
   for (const pid_t each : pids) views.push_back(reader.read(each, tools::ProcFolder(each)));
   const Holders holders(views);
   Tables tables;

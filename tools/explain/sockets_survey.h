@@ -10,11 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "tools/explain/sockets_family.h"
-#include "tools/explain/sockets_why.h"
-#include "tools/explain/tcp_table.h"
+#include "tools/lanes/family.h"
+#include "tools/lanes/tcp_table.h"
+#include "tools/lanes/why.h"
 
 namespace explain {
+
+using lanes::Explanation;
+using lanes::SlotFacts;
+using lanes::TcpConnection;
 
 struct SocketsConnection {
   std::vector<int> descriptors;

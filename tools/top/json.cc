@@ -29,6 +29,21 @@ Json::Object json_of(const exs::stats::Counters& counters) {
           {"timeouts", counters.timed_out}};
 }
 
+// Lanes say nothing of when they began.
+Json date_or_null(std::uint64_t ns) {
+  return ns == 0 ? Json() : Json(date_of_ns(ns));
+}
+
+Json::Object json_of(const lanes::SlotFacts& slot) {
+  return {{"ring_sent_bytes", slot.ring_sent},
+          {"ring_received_bytes", slot.ring_received},
+          {"tcp_sent_bytes", slot.tcp_sent},
+          {"tcp_received_bytes", slot.tcp_received},
+          {"turns", slot.turns},
+          {"bells", slot.bells},
+          {"sleeps", slot.sleeps}};
+}
+
 Json json_of(const ShownConnection& connection) {
   const exs::stats::ConnectionRecord& record = connection.record;
   const std::string carrier = connection.carrier();
@@ -39,7 +54,7 @@ Json json_of(const ShownConnection& connection) {
                    {"provider", carrier.empty() ? Json() : Json(carrier)},
                    {"local", connection.ours()},
                    {"peer", connection.peer()},
-                   {"opened", date_of_ns(record.opened_ns)},
+                   {"opened", date_or_null(record.opened_ns)},
                    {"stalled_now", record.counters.stalled_since_ns != 0}};
   if (const std::string refused = connection.refused(); !refused.empty()) {
     out.emplace_back("refused", Json::Object{{"provider", refused},
@@ -47,7 +62,11 @@ Json json_of(const ShownConnection& connection) {
                                              {"fact", connection.fact()},
                                              {"cure", connection.cure()}});
   }
-  out.emplace_back("counters", json_of(record.counters));
+  Json::Object counters = json_of(record.counters);
+  if (connection.lane)
+    counters[0].second = counters[1].second = Json();  // nobody counts the calls of a program
+  out.emplace_back("counters", std::move(counters));
+  if (connection.lane) out.emplace_back("lane", json_of(connection.lane->slot));
   return out;
 }
 
@@ -68,10 +87,11 @@ Json::Array json_of(const std::vector<ShownProcess>& processes) {
     for (const ConnectionRow& row : process.rows) connections.push_back(json_of(row.connection));
     Json::Array errors;
     for (const ShownError& error : process.snapshot.errors) errors.push_back(json_of(error));
+    const std::string& version = process.snapshot.version;
     all.emplace_back(Json::Object{{"pid", process.pid},
                                   {"program", process.program},
-                                  {"library_version", process.snapshot.version},
-                                  {"since", date_of_ns(process.snapshot.began_ns)},
+                                  {"library_version", version.empty() ? Json() : Json(version)},
+                                  {"since", date_or_null(process.snapshot.began_ns)},
                                   {"connections_opened", process.snapshot.opened},
                                   {"connections", std::move(connections)},
                                   {"closed_connections", json_of(process.snapshot.closed)},

@@ -75,7 +75,8 @@ std::string metrics_of(const std::vector<ShownProcess>& processes) {
       sums[i][program] += kFamilies[i].value(process.snapshot.closed);
     for (const ConnectionRow& row : process.rows) {
       const ShownConnection& connection = row.connection;
-      for (std::size_t i = 0; i < kFamilies.size(); ++i)
+      // A sum of lanes would go back when one is closed.
+      for (std::size_t i = 0; i < kFamilies.size() && !connection.lane; ++i)
         sums[i][program] += kFamilies[i].value(connection.record.counters);
       if (connection.carrier().empty()) continue;
       ++connections[program + ',' + label("provider", connection.carrier()) + ',' +
@@ -88,7 +89,7 @@ std::string metrics_of(const std::vector<ShownProcess>& processes) {
   append_family(out, "exs_processes", "gauge", "", "Processes that use exs.", running);
   append_family(out, "exs_connections", "gauge", "", "Connections that are up.", connections);
   append_family(out, "exs_slower_connections", "gauge", "",
-                "Connections by iwarp that a faster provider does not carry, by the reason.", slower);
+                "Connections that a faster way does not carry, by the reason.", slower);
   append_family(out, "exs_connections_opened", "counter", "", "Connections, closed ones among them.", opened);
   for (std::size_t i = 0; i < kFamilies.size(); ++i)
     append_family(out, kFamilies[i].name, "counter", kFamilies[i].unit, kFamilies[i].help, sums[i]);

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/top/processes.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "base/clock.h"
+#include "tools/lanes/process.h"
 #include "tools/top/names.h"
 
 namespace top {
 namespace {
 
-// To search through a process's descriptors takes time, and most processes never use exs.
+// To search through a process's descriptors takes time, and most processes never use exs. One that has a page is seldom preloaded, too.
 constexpr int kLooksBetweenSearches = 5;
+constexpr int kLooksBetweenSecondSearches = 60;
 
 std::uint64_t stalled_ns(const exs::stats::Counters& counters, std::uint64_t now_ns) {
   const std::uint64_t since_ns = counters.stalled_since_ns;
@@ -53,27 +58,48 @@ std::vector<ShownProcess> Processes::look_again() {
   std::erase_if(known_, [&](const auto& entry) { return !alive.contains(entry.first); });
   std::vector<ShownProcess> found;
   for (const int pid : alive) {
+    if (pid == ::getpid() && only_ == 0) continue;
     KnownProcess& known = known_[pid];
-    if (find_page(pid, known)) found.push_back(read(pid, known, seconds, now_ns));
+    if (find_counts(pid, known)) found.push_back(read(pid, known, seconds, now_ns));
   }
   return found;
 }
 
 // The folder stays that of the process even if another one gets the number.
-bool Processes::find_page(int pid, KnownProcess& known) {
-  if (known.reader && known.reader->is_there(*known.folder)) return true;
-  if (known.reader) known = {};
-  if (known.looks_left-- > 0) return false;
-  known.looks_left = kLooksBetweenSearches;
-  known.folder.emplace(pid);
-  known.reader = StatsReader::find(*known.folder);
-  if (!known.reader) known.folder.reset();
-  return known.reader.has_value();
+bool Processes::find_counts(int pid, KnownProcess& known) {
+  if (known.page && !known.page->is_there(*known.folder)) known = {};
+  if (known.lanes && !known.lanes->is_there(*known.folder)) known = {};
+  if (!(known.page && known.lanes) && known.looks_left-- <= 0) {
+    if (!known.folder) known.folder.emplace(pid);
+    search(known);
+    known.looks_left = known.page || known.lanes ? kLooksBetweenSecondSearches : kLooksBetweenSearches;
+  }
+  if (known.page || known.lanes) return true;
+  known.folder.reset();
+  return false;
+}
+
+void Processes::search(KnownProcess& known) {
+  std::vector<int> pages, families;
+  known.folder->each_descriptor([&](int number, const std::string& target) {
+    if (StatsReader::is_page(target)) pages.push_back(number);
+    if (lanes::is_family(target)) families.push_back(number);
+  });
+  for (const int number : pages) {
+    if (!known.page) known.page = StatsReader::map(*known.folder, number);
+  }
+  for (const int number : families) {
+    if (!known.lanes) known.lanes = LanesReader::open(*known.folder, number);
+  }
 }
 
 ShownProcess Processes::read(int pid, KnownProcess& known, double seconds, std::uint64_t now_ns) {
-  ShownProcess process{pid, program_of(*known.folder), known.reader->read(), {}};
+  ShownProcess process{pid, program_of(*known.folder), known.page ? known.page->read() : Snapshot(), {}};
   std::vector<ShownConnection> now = std::exchange(process.snapshot.connections, {});
+  if (known.lanes) {
+    std::vector<ShownConnection> more = known.lanes->read(*known.folder);
+    std::move(more.begin(), more.end(), std::back_inserter(now));
+  }
   process.rows.reserve(now.size());
   auto before = known.before.begin();
   for (ShownConnection& connection : now) {

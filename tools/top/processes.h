@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/top/lanes_reader.h"
 #include "tools/top/stats_reader.h"
 
 namespace top {
@@ -35,18 +36,20 @@ class Processes {
   // `only`: a process; 0: all.
   explicit Processes(int only) : only_(only) {}
 
-  // Those that have pages now, by number.
+  // Those that have pages or lanes now, by number.
   std::vector<ShownProcess> look_again();
 
  private:
   struct KnownProcess {
-    std::optional<tools::ProcFolder> folder;  // if it has a page
-    std::optional<StatsReader> reader;
-    int looks_left = 0;                   // before it is searched for a page again
+    std::optional<tools::ProcFolder> folder;  // if it has a page or lanes
+    std::optional<StatsReader> page;
+    std::optional<LanesReader> lanes;
+    int looks_left = 0;                   // before it is searched again for what it has not
     std::vector<ShownConnection> before;  // by place
   };
-  static bool find_page(int pid, KnownProcess& known);
-  ShownProcess read(int pid, KnownProcess& known, double seconds, std::uint64_t now_ns);
+  static bool find_counts(int pid, KnownProcess& known);
+  static void search(KnownProcess& known);
+  static ShownProcess read(int pid, KnownProcess& known, double seconds, std::uint64_t now_ns);
 
   int only_;
   std::uint64_t last_ns_ = 0;  // CLOCK_MONOTONIC; 0: this is the first look

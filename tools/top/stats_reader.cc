@@ -8,15 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cctype>
 #include <cstring>
 #include <sstream>
 #include <type_traits>
 #include <utility>
-
-#include "base/socket_address.h"
-#include "src/provider/reason.h"
-#include "tools/top/names.h"
 
 namespace top {
 namespace {
@@ -27,8 +22,9 @@ using exs::stats::PageHead;
 // Somebody who changes a record all the time is not waited for.
 constexpr int kTriesMax = 8;
 
-std::string link_target() {
-  return std::string("/memfd:") + exs::stats::kFileName + " (deleted)";
+const std::string& link_target() {
+  static const std::string target = std::string("/memfd:") + exs::stats::kFileName + " (deleted)";
+  return target;
 }
 
 // In words of 64 bits, each in one piece, as the owner writes them.
@@ -55,15 +51,6 @@ std::optional<Value> steady_copy(const std::byte* shared, std::size_t changes_at
     if (before % 2 == 0 && __atomic_load_n(changes, __ATOMIC_RELAXED) == before) return copy;
   }
   return {};
-}
-
-template <std::size_t size>
-std::string printable(const char (&text)[size]) {
-  std::string words(text, ::strnlen(text, size));
-  for (char& letter : words) {
-    if (std::isprint(static_cast<unsigned char>(letter)) == 0) letter = '?';
-  }
-  return words;
 }
 
 bool is_right(const ConnectionRecord& record) {
@@ -115,45 +102,8 @@ bool is_page_of(const tools::ProcFolder& folder, const PageHead& head) {
 
 }  // namespace
 
-std::string ShownConnection::carrier() const {
-  return printable(record.carrier);
-}
-std::string ShownConnection::label() const {
-  return printable(record.label);
-}
-std::string ShownConnection::kind() const {
-  const std::string called = label();
-  return called.empty() ? name_of(record.kind) : called;
-}
-std::string ShownConnection::ours() const {
-  return exs::text_of(whole(record.ours));
-}
-std::string ShownConnection::peer() const {
-  return exs::text_of(whole(record.peers));
-}
-std::string ShownConnection::refused() const {
-  return printable(record.refused);
-}
-std::string ShownConnection::fact() const {
-  return printable(record.fact);
-}
-const char* ShownConnection::reason() const {
-  return exs::reason_name(static_cast<exs::ReasonCode>(record.reason));
-}
-const char* ShownConnection::cure() const {
-  return exs::reason_cure(static_cast<exs::ReasonCode>(record.reason));
-}
-
-std::optional<StatsReader> StatsReader::find(const tools::ProcFolder& folder) {
-  std::vector<int> candidates;
-  const std::string page = link_target();
-  folder.each_descriptor([&](int number, const std::string& target) {
-    if (target == page) candidates.push_back(number);
-  });
-  for (const int number : candidates) {
-    if (auto found = map(folder, number)) return found;
-  }
-  return {};
+bool StatsReader::is_page(std::string_view target) {
+  return target == link_target();
 }
 
 std::optional<StatsReader> StatsReader::map(const tools::ProcFolder& folder, int descriptor) {

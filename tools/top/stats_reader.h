@@ -7,29 +7,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/stats_page.h"
 #include "tools/common/proc_folder.h"
+#include "tools/top/shown_connection.h"
 
 namespace top {
-
-// A connection, as its record said at one moment. The texts are made when they are asked for, for there may be thousands of connections.
-struct ShownConnection {
-  std::uint32_t place = 0;  // of the record
-  exs::stats::ConnectionRecord record;
-
-  [[nodiscard]] std::string carrier() const;  // empty: not connected yet
-  [[nodiscard]] std::string label() const;    // EXS_SO_LABEL
-  [[nodiscard]] std::string kind() const;     // the label, or how its socket was made
-  [[nodiscard]] std::string ours() const;     // an address
-  [[nodiscard]] std::string peer() const;     // likewise
-  [[nodiscard]] std::string refused() const;  // the faster way that does not carry it; empty: there is none
-  [[nodiscard]] std::string fact() const;     // about that
-  // "other-user"
-  [[nodiscard]] const char* reason() const;
-  [[nodiscard]] const char* cure() const;
-};
 
 // Errors that ended connections; those that differ in digits alone are one.
 struct ShownError {
@@ -49,8 +34,10 @@ struct Snapshot {
 
 class StatsReader {
  public:
-  // Empty: the process has no page, or none that this user may read.
-  static std::optional<StatsReader> find(const tools::ProcFolder& folder);
+  // The target of a descriptor is a page.
+  static bool is_page(std::string_view target);
+  // Empty: the descriptor is no page of the process, or none that this user may read.
+  static std::optional<StatsReader> map(const tools::ProcFolder& folder, int descriptor);
   StatsReader(StatsReader&& other) noexcept;
   StatsReader& operator=(StatsReader&& other) noexcept;
   ~StatsReader();
@@ -61,7 +48,6 @@ class StatsReader {
 
  private:
   StatsReader(const std::byte* start, int descriptor) : start_(start), descriptor_(descriptor) {}
-  static std::optional<StatsReader> map(const tools::ProcFolder& folder, int descriptor);
 
   const std::byte* start_;
   int descriptor_;  // of the process

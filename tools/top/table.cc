@@ -141,6 +141,7 @@ Cells cells_of(const TableLine& line, const TableView& view) {
   const bool is_one = view.grouping == Grouping::kConnection;
   const TableLine::CommonWords words =
       is_one ? words_of(*line.process, *line.connection, view.grouping) : line.words;
+  const bool counts_calls = !(is_one && line.connection->lane);
   return {words.pid,
           words.program,
           is_one ? words.state : std::to_string(line.connections),
@@ -149,8 +150,8 @@ Cells cells_of(const TableLine& line, const TableView& view) {
           words.peer,
           tools::format_count(line.moved.sent_bytes),
           tools::format_count(line.moved.received_bytes),
-          tools::format_count(line.moved.sends),
-          tools::format_count(line.moved.receives),
+          counts_calls ? tools::format_count(line.moved.sends) : "-",
+          counts_calls ? tools::format_count(line.moved.receives) : "-",
           tools::format("%.1f", view.shows_rates ? kPercent * line.moved.stalled : line.moved.stalled),
           words.why};
 }

@@ -10,7 +10,7 @@
 
 #include "tools/common/proc_folder.h"
 
-namespace explain {
+namespace lanes {
 
 // An address and a port of either family, in the form of IPv6.
 struct TcpPoint {
@@ -49,4 +49,4 @@ class TcpTable {
   std::map<std::pair<TcpPoint, TcpPoint>, std::uint64_t> by_points_;
 };
 
-}  // namespace explain
+}  // namespace lanes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tools/explain/tcp_table.h"
+#include "tools/lanes/tcp_table.h"
 
 #include <arpa/inet.h>
 
@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string_view>
 
-namespace explain {
+namespace lanes {
 namespace {
 
 constexpr unsigned kListening = 10;
@@ -105,4 +105,4 @@ bool TcpTable::is_redirected(const TcpConnection& connection) const {
          !by_points_.contains({connection.remote, connection.local});
 }
 
-}  // namespace explain
+}  // namespace lanes

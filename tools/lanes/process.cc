@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tools/explain/sockets_process.h"
+#include "tools/lanes/process.h"
 
 #include <sys/stat.h>
 
@@ -14,7 +14,7 @@
 
 #include "sockets/settings/settings.h"
 
-namespace explain {
+namespace lanes {
 namespace {
 
 constexpr char kLibrary[] = "/libexs_sockets.so";
@@ -40,20 +40,6 @@ bool is_zombie(const tools::ProcFolder& folder) {
   return name_end != std::string::npos && text.compare(name_end, 3, ") Z") == 0;
 }
 
-// Returns the inode in "socket:[123]"; 0: it is something else.
-std::uint64_t inode_of(std::string_view target) {
-  constexpr std::string_view kPrefix = "socket:[";
-  if (!target.starts_with(kPrefix)) return 0;
-  std::uint64_t inode = 0;
-  std::from_chars(target.data() + kPrefix.size(), target.data() + target.size(), inode);
-  return inode;
-}
-
-bool is_family(std::string_view target) {
-  constexpr std::string_view kPrefix = "/memfd:";
-  return target.starts_with(kPrefix) && target.substr(kPrefix.size()).starts_with(exs::sockets::kArenaName);
-}
-
 // Returns the value of a variable in the process's initial environment.
 std::string variable_of(const std::string& environment, const std::string& name) {
   for (std::size_t at = 0; at < environment.size(); at = environment.find('\0', at) + 1) {
@@ -73,6 +59,20 @@ bool is_memory_without_file(const std::string& line) {
 }
 
 }  // namespace
+
+// "socket:[123]"
+std::uint64_t inode_of(std::string_view target) {
+  constexpr std::string_view kPrefix = "socket:[";
+  if (!target.starts_with(kPrefix)) return 0;
+  std::uint64_t inode = 0;
+  std::from_chars(target.data() + kPrefix.size(), target.data() + target.size(), inode);
+  return inode;
+}
+
+bool is_family(std::string_view target) {
+  constexpr std::string_view kPrefix = "/memfd:";
+  return target.starts_with(kPrefix) && target.substr(kPrefix.size()).starts_with(exs::sockets::kArenaName);
+}
 
 ProcessView ProcessReader::read(pid_t pid, const tools::ProcFolder& folder) {
   ProcessView view;
@@ -125,4 +125,4 @@ Loaded find_library(const tools::ProcFolder& folder) {
   return lacks_file ? Loaded::kWithoutFile : Loaded::kYes;
 }
 
-}  // namespace explain
+}  // namespace lanes

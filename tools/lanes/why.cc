@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tools/explain/sockets_why.h"
+#include "tools/lanes/why.h"
 
 #include "tools/common/units.h"
 
-namespace explain {
+namespace lanes {
 namespace {
 
 using exs::sockets::Stage;
@@ -66,4 +66,4 @@ Explanation why_not(const Ends& ends) {
   return explanation;
 }
 
-}  // namespace explain
+}  // namespace lanes

@@ -1,4 +1,4 @@
-// One process from the view of exs-explain --sockets.
+// One process with libexs_sockets.so, or without, as its files in /proc show it.
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
@@ -8,12 +8,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/common/proc_folder.h"
-#include "tools/explain/sockets_family.h"
+#include "tools/lanes/family.h"
 
-namespace explain {
+namespace lanes {
 
 // A snapshot of the process. Thread: immutable value.
 struct ProcessView {
@@ -23,6 +24,11 @@ struct ProcessView {
   std::map<std::uint64_t, std::vector<int>> sockets;  // descriptors of each socket, by inode
   std::shared_ptr<const SocketsFamily> family;        // NULL: there is no such memory
 };
+
+// The inode of the socket that is the target of a descriptor; 0: it is something else.
+std::uint64_t inode_of(std::string_view target);
+// The target of a descriptor is the memory of a family.
+bool is_family(std::string_view target);
 
 // Reads the memory of a family once for all its processes.
 class ProcessReader {
@@ -39,4 +45,4 @@ class ProcessReader {
 enum class Loaded : std::uint8_t { kNo, kYes, kOff, kWithoutFile, kNotReadable, kEnded };
 Loaded find_library(const tools::ProcFolder& folder);
 
-}  // namespace explain
+}  // namespace lanes

@@ -9,7 +9,7 @@
 
 #include "sockets/preload/table/arena_layout.h"
 
-namespace explain {
+namespace lanes {
 
 // A slot at one moment; its values may be a little apart in time.
 // Thread: immutable value.
@@ -56,4 +56,4 @@ struct SocketsFamily {
 // `descriptor` is that of the memory that the process names as its family's.
 SocketsFamily read_family(int descriptor);
 
-}  // namespace explain
+}  // namespace lanes

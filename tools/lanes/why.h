@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "tools/explain/sockets_family.h"
+#include "tools/lanes/family.h"
 
-namespace explain {
+namespace lanes {
 
 struct Explanation {
   std::string code;  // empty: there is nothing to explain
@@ -26,4 +26,4 @@ struct Ends {
 
 Explanation why_not(const Ends& ends);
 
-}  // namespace explain
+}  // namespace lanes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tools/explain/sockets_family.h"
+#include "tools/lanes/family.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-namespace explain {
+namespace lanes {
 namespace {
 
 using exs::sockets::ArenaHeader;
@@ -115,4 +115,4 @@ SocketsFamily read_family(int descriptor) {
   return family;
 }
 
-}  // namespace explain
+}  // namespace lanes
