@@ -58,16 +58,15 @@ void Endpoint::complete(TransferRecord& record, const exm_completion_t& end) noe
 
 void Endpoint::retry_reports() noexcept {
   const LockGuard guard(lock_);
-  try {
-    while (!unreported_.empty()) {
-      TransferRecord& record = unreported_.front();
+  while (!unreported_.empty()) {
+    TransferRecord& record = unreported_.take_front();
+    try {
       finish(record, record.end);
-      unreported_.drop_front();
+    } catch (const std::bad_alloc&) {
+      return unreported_.put_back(record);  // the next reap() tries again
     }
-    has_unreported_.store(false, std::memory_order_relaxed);
-  } catch (const std::bad_alloc&) {
-    return;  // the next reap() tries again
   }
+  has_unreported_.store(false, std::memory_order_relaxed);
 }
 
 void Endpoint::finish(TransferRecord& record, const exm_completion_t& end) {

@@ -72,7 +72,6 @@ class RecordPool {
 class UnreportedList {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
-  [[nodiscard]] TransferRecord& front() const noexcept { return *first_; }
   void push_back(TransferRecord& record, const exm_completion_t& end) noexcept {
     EXS_CHECK(!record.is_free);
     record.end = end;
@@ -80,7 +79,13 @@ class UnreportedList {
     (empty() ? first_ : last_->next) = &record;
     last_ = &record;
   }
-  void drop_front() noexcept { first_ = first_->next; }
+  // A record that is reported may be used again at once, so it leaves the list before.
+  TransferRecord& take_front() noexcept { return *std::exchange(first_, first_->next); }
+  // The record that take_front() returned.
+  void put_back(TransferRecord& record) noexcept {
+    if (empty()) last_ = &record;
+    record.next = std::exchange(first_, &record);
+  }
 
  private:
   TransferRecord* first_ = nullptr;

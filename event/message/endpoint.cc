@@ -187,6 +187,7 @@ Result<exm_request_t> Endpoint::send(std::uint32_t to, const proto::Label& label
   exm_request_t made = 0;
   shard_->carry_out([&] {
     Request& request = open(Request::Kind::kSend, to, from, listener);
+    Undo give_back([&] { requests_.free(request); });
     made = request.handle();
     request.label = label;
     request.operation.label = &request.label;
@@ -199,6 +200,7 @@ Result<exm_request_t> Endpoint::send(std::uint32_t to, const proto::Label& label
     } else {
       peer(to).post(request);
     }
+    give_back.cancel();
   });
   return made;
 }
@@ -275,8 +277,10 @@ exm_request_t Endpoint::receive(const match::Criteria& criteria, const Buffer& i
   bool is_to_be_driven = false;
   shard_->inspect([&] {
     Request& request = open(Request::Kind::kReceive, criteria.source, into, listener);
+    Undo give_back([&] { requests_.free(request); });
     made = request.handle();
     is_to_be_driven = post_receive(request, criteria);
+    give_back.cancel();
     if (++posts_ % kPostsPerLook == 0) look_between_posts();
   });
   if (is_to_be_driven) shard_->carry_out([] {});
@@ -389,8 +393,10 @@ Result<exm_request_t> Endpoint::receive_taken(exm_message_t message, const Buffe
     Kept* const kept = mailbox_.find_apart(message);
     if (kept == nullptr) return;
     Request& request = open(Request::Kind::kReceive, kept->source, into, listener);
+    Undo give_back([&] { requests_.free(request); });
     made = request.handle();
     give(*kept, request);
+    give_back.cancel();
   });
   if (made == 0) return failure(EINVAL);
   return made;

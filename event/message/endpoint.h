@@ -187,7 +187,10 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   template <typename Look>
   Status wait_until(Look&& look, std::int64_t timeout_ns);
   [[nodiscard]] std::unique_ptr<Nap> take_nap();
-  void give_back(std::unique_ptr<Nap> nap);
+  void give_back(std::unique_ptr<Nap> nap) noexcept;
+  // Parts of finalize().
+  void leave(std::uint64_t limit_ns);
+  Status wait_for_peers(std::int64_t timeout_ns);
 
   const std::shared_ptr<Shard> shard_;
   const EndpointOptions options_;

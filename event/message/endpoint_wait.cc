@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
+#include "base/contain.h"
 #include "base/refusal.h"
 #include "event/message/endpoint.h"
 #include "event/queue/callers_events.h"
@@ -327,6 +329,23 @@ bool Endpoint::arm_poll() {
 }
 
 Status Endpoint::finalize(std::uint64_t limit_ns) {
+  const Status status = contained_status([&] {
+    leave(limit_ns);
+    return wait_for_peers(static_cast<std::int64_t>(limit_ns + limit_ns / 4));
+  });
+  shard_->carry_out([&] {
+    if (bell_) bell_->silence();
+    if (acceptor_) acceptor_->stop();
+    for (const auto& one : made_peers_) {
+      if (one->is_over()) continue;
+      note_loss(one->rank(), ETIMEDOUT);
+      one->die(Status(ETIMEDOUT));
+    }
+  });
+  return loss_.error == 0 ? status : loss_.told();
+}
+
+void Endpoint::leave(std::uint64_t limit_ns) {
   shard_->carry_out([&] {
     is_leaving_ = true;
     requests_.visit(Request::State::kOpen, [&](Request& request) {
@@ -346,7 +365,10 @@ Status Endpoint::finalize(std::uint64_t limit_ns) {
     }
     for (const auto& one : made_peers_) one->close(limit_ns);
   });
-  const Status status = wait_until(
+}
+
+Status Endpoint::wait_for_peers(std::int64_t timeout_ns) {
+  return wait_until(
       [&] {
         bool is_over = true;
         shard_->inspect([&] {
@@ -354,17 +376,7 @@ Status Endpoint::finalize(std::uint64_t limit_ns) {
         });
         return is_over;
       },
-      static_cast<std::int64_t>(limit_ns + limit_ns / 4));
-  shard_->carry_out([&] {
-    if (bell_) bell_->silence();
-    if (acceptor_) acceptor_->stop();
-    for (const auto& one : made_peers_) {
-      if (one->is_over()) continue;
-      note_loss(one->rank(), ETIMEDOUT);
-      one->die(Status(ETIMEDOUT));
-    }
-  });
-  return loss_.error == 0 ? status : loss_.told();
+      timeout_ns);
 }
 
 // Only the first: what follows is of the same cause, or hides it.
@@ -400,9 +412,13 @@ std::unique_ptr<Nap> Endpoint::take_nap() {
   return std::make_unique<Nap>(shard_);
 }
 
-void Endpoint::give_back(std::unique_ptr<Nap> nap) {
+void Endpoint::give_back(std::unique_ptr<Nap> nap) noexcept {
   LockGuard guard(naps_lock_);
-  naps_.push_back(std::move(nap));
+  try {
+    naps_.push_back(std::move(nap));
+  } catch (const std::bad_alloc&) {
+    return;  // the next sleep makes one
+  }
 }
 
 }  // namespace exs

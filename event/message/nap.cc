@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "event/message/nap.h"
 
+#include "base/check.h"
+
 namespace exs {
 
 Nap::Nap(std::shared_ptr<Shard> shard) : queue_(std::make_shared<EventQueue>(1, std::move(shard))) {
   queue_->set_wait_mode(EXS_WAIT_NOTIFY);
+  if (queue_->reserve()) queue_->cancel_reservation();  // begin() needs no more memory
 }
 
 void Nap::begin() noexcept {
   is_rung_ = is_over_ = false;
-  [[maybe_unused]] const bool reserved = queue_->reserve();
+  const bool reserved = queue_->reserve_at_once();
+  EXS_CHECK(reserved);
 }
 
 void Nap::ring() {

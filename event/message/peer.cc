@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/contain.h"
 #include "base/unique_fd.h"
 #include "event/message/endpoint.h"
 #include "src/log/log.h"
@@ -54,36 +55,69 @@ Request& request_of(const proto::Operation& operation) {
 
 }  // namespace
 
+class Peer::Errand final : public Task {
+ public:
+  Errand(Peer& peer, void (Peer::*act)()) : peer_(peer), act_(act) {}
+  void keep_endpoint(std::shared_ptr<Endpoint> endpoint) noexcept { endpoint_ = std::move(endpoint); }
+  // The session lives until the errand has been done.
+  void keep_session(std::shared_ptr<LinkSession> session) noexcept { session_ = std::move(session); }
+  void run(Shard& /*shard*/) override { (peer_.*act_)(); }
+
+ private:
+  Peer& peer_;
+  void (Peer::*const act_)();
+  std::shared_ptr<Endpoint> endpoint_;  // which has the peer; from keep_endpoint() on
+  std::shared_ptr<LinkSession> session_;
+};
+
+Peer::Errands::Errands(Peer& peer)
+    : connected(std::make_unique<Errand>(peer, &Peer::send_delayed)),
+      left(std::make_unique<Errand>(peer, &Peer::leave_peer)),
+      ended(std::make_unique<Errand>(peer, &Peer::connect_again)) {}
+
 Peer::Peer(Endpoint& endpoint, std::uint32_t rank) : endpoint_(endpoint), rank_(rank) {}
+
+Peer::~Peer() = default;
 
 // ---------------------------------------------------------------- the connection
 
-// Does `step` when the session that calls has ended its step.
-template <typename Step>
-void Peer::later(Step&& step) {
-  endpoint_.shard()->execute(make_task(
-      [endpoint = endpoint_.shared_from_this(), step = std::forward<Step>(step)]() mutable { step(); }));
+void Peer::do_later(std::unique_ptr<Errand> errand) noexcept {
+  errand->keep_endpoint(endpoint_.shared_from_this());
+  endpoint_.shard()->execute(std::move(errand));
 }
 
-void Peer::connect() {
+void Peer::connect() noexcept {
+  contain([&] { try_to_connect(); }, [&] { not_connected(ENOMEM); });
+}
+
+// The fault is of ours alone.
+void Peer::not_connected(int error) {
+  state_ = State::kUnknown;  // the next send tries again
+  end_delayed(error);
+}
+
+void Peer::try_to_connect() {
   const sockaddr_storage* const known = endpoint_.address_of(rank_);
-  if (known == nullptr) return end_delayed(EHOSTUNREACH);  // it came by itself, and has never been named
+  if (known == nullptr) return not_connected(EHOSTUNREACH);  // it came by itself, and has never been named
   const sockaddr_storage& address = *known;
   auto opened = endpoint_.options().open_socket(address.ss_family);
-  if (!opened) return end_delayed(opened.error().error());  // of ours alone: the next send tries again
+  if (!opened) return not_connected(opened.error().error());
   const SessionOptions options = endpoint_.session_options(rank_);
+  auto session =
+      std::make_shared<LinkSession>(endpoint_.shard(), KernelDescriptor::own(std::move(*opened)), options);
+  errands_.emplace(*this);
   if (state_ == State::kUnknown)
     connect_until_ns_ = endpoint_.shard()->clock().deadline_after(options.connect_limit_ns);
   state_ = State::kConnecting;
-  session_ =
-      std::make_shared<LinkSession>(endpoint_.shard(), KernelDescriptor::own(std::move(*opened)), options);
+  session_ = std::move(session);
   session_->serve(*this);
   session_->connect(address, address_bytes(*as_sockaddr(address)), {});
 }
 
 void Peer::await(std::uint64_t at_ns) {
   endpoint_.shard()->assert_held();
-  alarm_.set(*endpoint_.shard(), at_ns, endpoint_.shared_from_this());
+  contain([&] { alarm_.set(*endpoint_.shard(), at_ns, endpoint_.shared_from_this()); },
+          [&] { not_connected(ENOMEM); });
 }
 
 bool Peer::may_try_again() const {
@@ -107,9 +141,11 @@ void Peer::take(AcceptableRequest request, const Reason& why_no_device) {
     return turn_down(std::move(request), ECONNREFUSED);
   const SessionOptions options = endpoint_.session_options(rank_);
   // What needs memory comes before any change.
+  Errands errands(*this);
   auto session = std::make_shared<LinkSession>(
       endpoint_.shard(), KernelDescriptor::own(UniqueFd(request.request->release_descriptor())), options);
   if (connects) drop_session();
+  errands_ = std::move(errands);
   alarm_.drop();
   state_ = State::kAccepting;
   session_ = std::move(session);
@@ -128,7 +164,7 @@ void Peer::drop_session() {
 
 void Peer::connected() {
   state_ = State::kConnected;
-  later([this] { send_delayed(); });
+  do_later(std::move(errands_->connected));
 }
 
 void Peer::send_delayed() {
@@ -143,21 +179,26 @@ void Peer::send_delayed() {
 }
 
 void Peer::left() {
-  later([this] {
-    // All that the peer has sent is here, and it would take nothing more of ours.
-    constexpr std::uint64_t kLeaveNs = 1'000'000'000;
-    if (session_) session_->close(kLeaveNs, {});
-  });
+  do_later(std::move(errands_->left));
   gone(EPIPE);
+}
+
+// All that the peer has sent is here, and it would take nothing more of ours.
+void Peer::leave_peer() {
+  constexpr std::uint64_t kLeaveNs = 1'000'000'000;
+  if (session_) session_->close(kLeaveNs, {});
 }
 
 void Peer::ended(Status why) {
   filled(false);
   endpoint_.forget_adverts(*this);
-  const std::string words = state_ == State::kConnecting ? session_->failure_words() : std::string();
-  later([session = std::move(session_)] {});
-  session_ = nullptr;
-  if (state_ == State::kConnecting && why == Status(EALREADY)) {
+  const std::string words = failure_words();
+  auto errand = std::move(errands_->ended);
+  errand->keep_session(std::move(session_));
+  do_later(std::move(errand));
+  if (state_ == State::kConnecting && why == Status(ENOMEM)) {
+    not_connected(ENOMEM);
+  } else if (state_ == State::kConnecting && why == Status(EALREADY)) {
     state_ = State::kExpected;
     await(connect_until_ns_);
   } else if (state_ == State::kConnecting && why == Status(ECONNREFUSED) && may_try_again()) {
@@ -165,9 +206,6 @@ void Peer::ended(Status why) {
     await(endpoint_.shard()->clock().now_ns() + kTryAgainNs);
   } else if (state_ == State::kAccepting) {
     state_ = State::kUnknown;
-    later([this] {
-      if (state_ == State::kUnknown && !delayed_.empty()) connect();
-    });
   } else {
     // The peer may have received everything, but that is unknown.
     if (state_ == State::kConnected && is_closing_ && why == Status(ETIMEDOUT))
@@ -177,6 +215,18 @@ void Peer::ended(Status why) {
     const bool has_left = why.ok() || (is_closing_ && state_ != State::kConnecting);
     gone(has_left ? EPIPE : ECONNRESET);
   }
+}
+
+// It had asked, and we had turned our own request down.
+void Peer::connect_again() {
+  if (state_ == State::kUnknown && !delayed_.empty()) connect();
+}
+
+// Empty: none are needed, or there is no memory for them.
+std::string Peer::failure_words() const noexcept {
+  std::string words;
+  if (state_ == State::kConnecting) contain([&] { words = session_->failure_words(); }, [] {});
+  return words;
 }
 
 void Peer::die(Status why) {
@@ -283,7 +333,11 @@ bool Peer::take(const proto::Arrival& arrival, const ArrivingMessage& message, s
   return false;
 }
 
-Status Peer::prepare(Request& receive) const {
+Status Peer::prepare(Request& receive) const noexcept {
+  return contained_status([&] { return prepare_memory(receive); });
+}
+
+Status Peer::prepare_memory(Request& receive) const {
   if (!session_->needs_registered_memory() || receive.operation.memory.length_bytes == 0) return Status();
   const std::size_t pieces = std::max<std::size_t>(1, receive.pieces.size());
   auto attachment = Attachment::create(endpoint_.shard()->providers(), pieces, 0);
@@ -342,9 +396,13 @@ void Peer::finish_kept(const proto::Arrival& arrival, bool taken) {
 Status Peer::read_kept(std::uint32_t advert, Request& receive) {
   if (!session_) return Status(ECONNRESET);
   if (const Status status = prepare(receive); !status.ok()) return status;
-  const bool is_there = session_->with_connection(
-      [&](proto::Connection& connection) { connection.read_kept(advert, receive.operation); });
-  return is_there ? Status() : Status(ECONNRESET);
+  Status status(ECONNRESET);
+  session_->with_connection([&](proto::Connection& connection) {
+    status = Status(connection.prepare_read() ? 0 : ENOMEM);
+    if (status.ok())
+      connection.read_kept(advert, receive.operation);  // the connection ends the receive, whatever happens
+  });
+  return status;
 }
 
 void Peer::refuse_kept(std::uint32_t advert) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/fifo.h"
@@ -27,6 +28,9 @@ struct Kept;
 class Peer final : public TaggedEnd {
  public:
   Peer(Endpoint& endpoint, std::uint32_t rank);
+  ~Peer();
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] bool is_connected() const noexcept { return state_ == State::kConnected; }
@@ -86,12 +90,27 @@ class Peer final : public TaggedEnd {
     kGone,
   };
 
-  template <typename Step>
-  void later(Step&& step);
+  class Errand;
+  // What follows when a session has ended a step. Each of them comes once at most, and needs no memory then.
+  struct Errands {
+    explicit Errands(Peer& peer);
+    std::unique_ptr<Errand> connected;
+    std::unique_ptr<Errand> left;
+    std::unique_ptr<Errand> ended;
+  };
+
+  // Has it done when the session that calls has ended its step.
+  void do_later(std::unique_ptr<Errand> errand) noexcept;
   [[nodiscard]] std::unique_ptr<Kept> kept_of(const proto::Arrival& arrival);
   // Registers the receive's memory, if needed, before a read of the peer's memory. An error: it failed.
-  Status prepare(Request& receive) const;
-  void connect();
+  Status prepare(Request& receive) const noexcept;
+  Status prepare_memory(Request& receive) const;
+  void connect() noexcept;
+  void try_to_connect();
+  void not_connected(int error);
+  void connect_again();
+  void leave_peer();
+  [[nodiscard]] std::string failure_words() const noexcept;
   void await(std::uint64_t at_ns);
   [[nodiscard]] bool may_try_again() const;
   void alarm();
@@ -108,8 +127,9 @@ class Peer final : public TaggedEnd {
   int error_ = 0;
   bool is_full_ = false;  // it may hold messages back
   std::shared_ptr<LinkSession> session_;
-  Fifo<Request*> delayed_;        // sends before there is a connection
-  std::uint64_t closing_ns_ = 0;  // not 0: closes when there is one, with that limit
+  std::optional<Errands> errands_;  // of the session
+  Fifo<Request*> delayed_;          // sends before there is a connection
+  std::uint64_t closing_ns_ = 0;    // not 0: closes when there is one, with that limit
   bool is_closing_ = false;
   std::uint64_t connect_until_ns_ = 0;
   Deadline alarm_{[this](std::uint64_t) { alarm(); }};

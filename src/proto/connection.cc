@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/contain.h"
 #include "src/log/log.h"
 #include "src/proto/message/message_receive.h"
 #include "src/proto/message/message_send.h"
@@ -225,6 +226,10 @@ void Connection::finish_kept(const Arrival& arrival, bool taken) {
   if (is_over()) return;
   tagged_receives().finish_kept(arrival, taken ? wire::AckStatus::kTaken : wire::AckStatus::kRefused);
   if (tagged_receives().owes_something()) settle({});
+}
+
+bool Connection::prepare_read() noexcept {
+  return contained_status([&] { return tagged_receives().prepare_read(), Status(); }).ok();
 }
 
 void Connection::read_kept(std::uint32_t advert, const Operation& receive) {

@@ -108,6 +108,9 @@ class Connection {
 
   // Messages with tags: what the inbox kept is over (`taken`: by a receive), or read by a receive, or refused.
   void finish_kept(const Arrival& arrival, bool taken);
+  // False: there is no memory for a read_kept().
+  [[nodiscard]] bool prepare_read() noexcept;
+  // Call it after prepare_read().
   void read_kept(std::uint32_t advert, const Operation& receive);
   void refuse_kept(std::uint32_t advert);
   // Messages with tags, when Inbox::filled() has said that the peer may hold some back: it is to let out those up to one that fits.

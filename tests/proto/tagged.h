@@ -92,7 +92,10 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
       waiting.erase(kept);
       made.is_matched = true;
       const test::InTested tested;
-      if (message.is_advert) return connection.read_kept(message.advert, made.operation);
+      if (message.is_advert) {
+        BOOST_REQUIRE(connection.prepare_read());
+        return connection.read_kept(message.advert, made.operation);
+      }
       std::copy_n(message.bytes.begin(), std::min(room, message.bytes.size()), made.into.begin());
       made.has_ended = true;
       made.outcome.whole_bytes = message.arrival.length_bytes;

@@ -146,6 +146,7 @@ Status TaggedReceives::on_advert(const wire::Message& message, std::span<const s
   arrival.cost = 0;
   const std::uint32_t number = kept_.take_number();
   kept_[number] = std::move(advert);
+  prepare_read();
   if (const Operation* const receive = inbox_.announce(arrival, number); receive != nullptr)
     take_advert(take_kept(number), *receive);
   if (was_full != is_full() || (wish_ && wish_->fits(arrival.bits))) renew_wish();
@@ -160,9 +161,10 @@ Status TaggedReceives::on_fetched(const wire::Message& message, std::span<const 
                  message.header.sequence);
   }
   if (is_part) return on_part(tail);
+  prepare_read();
+  add_windows(fetches_.front().advert.windows, tail);
   --fetches_sent_;
-  Fetching fetched = fetches_.pop_front();
-  add_windows(fetched.advert.windows, tail);
+  const Fetching fetched = fetches_.pop_front();
   const std::uint64_t bytes = bytes_of(fetched.advert.windows);
   if (bytes != 0 && bytes != fetched.advert.length_bytes) {
     end_unread(fetched.receive, EPROTO);
@@ -189,6 +191,7 @@ Status TaggedReceives::on_part(std::span<const std::byte> bytes) {
   fetched.into.fill_from(bytes);
   fetched.came_bytes += bytes.size();
   if (fetched.came_bytes < whole) return {};
+  prepare_read();
   --fetches_sent_;
   const Fetching ended = fetches_.pop_front();
   deliveries_.push_back({ended.receive, outcome_of(whole, ended.receive), ended.advert.id, true});
@@ -239,6 +242,13 @@ TaggedReceives::Advert TaggedReceives::take_kept(std::uint32_t number) {
   return std::exchange(kept_[number], {});
 }
 
+void TaggedReceives::prepare_read() {
+  const std::size_t receives = deliveries_.count() + fetches_.count() + 1;
+  deliveries_.reserve(receives);
+  fetches_.reserve(fetches_.count() + 1);
+  answers_.reserve(answers_.count() + receives);
+}
+
 void TaggedReceives::read_kept(std::uint32_t advert, const Operation& receive) {
   take_advert(take_kept(advert), receive);
 }
@@ -249,7 +259,6 @@ void TaggedReceives::refuse_kept(std::uint32_t advert) {
 
 void TaggedReceives::take_advert(Advert advert, const Operation& receive) {
   if (!advert.is_held || receive.memory.length_bytes == 0) return start_reads(advert, receive);
-  deliveries_.reserve(deliveries_.count() + fetches_.count() + 1);  // so that failing needs no memory
   fetches_.push_back({receive, std::move(advert), SliceCursor(receive), 0});
 }
 
@@ -260,7 +269,6 @@ void TaggedReceives::end_unread(const Operation& receive, int error) {
 void TaggedReceives::start_reads(const Advert& advert, const Operation& receive) {
   const Outcome outcome = outcome_of(advert.length_bytes, receive);
   const std::uint64_t taken = outcome.length_bytes;
-  answers_.reserve(answers_.count() + deliveries_.count() + 1);
   const std::uint64_t id = first_id_ + deliveries_.count();
   deliveries_.push_back({receive, outcome, advert.id, taken == 0});
   SliceCursor memory(receive);

@@ -46,6 +46,9 @@ class TaggedReceives final : public ReceiveSide {
 
   // A receive has taken, or the inbox has dropped, a kept message.
   void finish_kept(const Arrival& arrival, wire::AckStatus answer);
+  // The next receive that takes an advert is sure to complete, also where memory ends. Throws std::bad_alloc.
+  void prepare_read();
+  // Call it after prepare_read().
   void read_kept(std::uint32_t advert, const Operation& receive);
   void refuse_kept(std::uint32_t advert);
   // Asks for messages that the peer holds back.
