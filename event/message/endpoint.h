@@ -142,7 +142,7 @@ class Endpoint final : public std::enable_shared_from_this<Endpoint> {
   [[nodiscard]] const sockaddr_storage* address_of(std::uint32_t peer) const noexcept;
   // Decides which connection stays if both ends connect at once: true: this end's.
   [[nodiscard]] bool comes_before(std::uint32_t peer) const noexcept;
-  // Of a connection with that peer.
+  // The options of a connection with that peer.
   [[nodiscard]] SessionOptions session_options(std::uint32_t peer) const;
 
  private:

@@ -41,9 +41,8 @@ class KernelDescriptor {
     // One has been dequeued. True: it was the last, and no owner is left: call KernelDescriptor::leave().
     [[nodiscard]] bool remove() noexcept {
       const std::uint32_t left = state_.load(std::memory_order_relaxed) - 1;
-      state_.store(
-          left,
-          std::memory_order_release);  // the last owner may find the queue gone, and so without its lock
+      // The last owner takes no lock if it finds the queue gone.
+      state_.store(left, std::memory_order_release);
       return left == kAwaited;
     }
     // Likewise of a queue that nobody else refers to any more.

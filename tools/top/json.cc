@@ -7,9 +7,10 @@ namespace {
 
 using tools::Json;
 
-Json::Object json_of(const exs::stats::Counters& counters) {
-  return {{"sends", counters.sends_done},
-          {"receives", counters.receives_done},
+// `counts_calls`: else sends and receives are not counted.
+Json::Object json_of(const exs::stats::Counters& counters, bool counts_calls) {
+  return {{"sends", counts_calls ? Json(counters.sends_done) : Json()},
+          {"receives", counts_calls ? Json(counters.receives_done) : Json()},
           {"sent_bytes", counters.bytes_sent},
           {"received_bytes", counters.bytes_received},
           {"immediate_messages", counters.immediates_sent},
@@ -62,10 +63,7 @@ Json json_of(const ShownConnection& connection) {
                                              {"fact", connection.fact()},
                                              {"cure", connection.cure()}});
   }
-  Json::Object counters = json_of(record.counters);
-  if (connection.lane)
-    counters[0].second = counters[1].second = Json();  // nobody counts the calls of a program
-  out.emplace_back("counters", std::move(counters));
+  out.emplace_back("counters", json_of(record.counters, !connection.lane));
   if (connection.lane) out.emplace_back("lane", json_of(connection.lane->slot));
   return out;
 }
@@ -94,7 +92,7 @@ Json::Array json_of(const std::vector<ShownProcess>& processes) {
                                   {"since", date_or_null(process.snapshot.began_ns)},
                                   {"connections_opened", process.snapshot.opened},
                                   {"connections", std::move(connections)},
-                                  {"closed_connections", json_of(process.snapshot.closed)},
+                                  {"closed_connections", json_of(process.snapshot.closed, true)},
                                   {"errors", std::move(errors)}});
   }
   return all;

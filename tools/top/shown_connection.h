@@ -42,7 +42,7 @@ struct ShownConnection {
   [[nodiscard]] std::string kind() const;     // the label, or how its socket was made
   [[nodiscard]] std::string ours() const;     // an address
   [[nodiscard]] std::string peer() const;     // likewise
-  [[nodiscard]] std::string refused() const;  // the faster way that does not carry it; empty: there is none
+  [[nodiscard]] std::string refused() const;  // the faster way that does not carry it, if one exists
   [[nodiscard]] std::string fact() const;     // about that
   // "other-user"
   [[nodiscard]] std::string reason() const;
