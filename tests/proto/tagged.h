@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "src/proto/connection.h"
 #include "src/proto/tagged/eager_window.h"
 #include "tests/support/fake_link.h"
@@ -93,7 +94,8 @@ class TaggedTestEnd final : public OutcomeSink, public Inbox, public MessageTake
       made.is_matched = true;
       const test::InTested tested;
       if (message.is_advert) {
-        BOOST_REQUIRE(connection.prepare_read());
+        const bool has_memory = connection.prepare_read();
+        EXS_CHECK(has_memory);
         return connection.read_kept(message.advert, made.operation);
       }
       std::copy_n(message.bytes.begin(), std::min(room, message.bytes.size()), made.into.begin());
